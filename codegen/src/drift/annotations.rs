@@ -6,12 +6,16 @@ use super::{
     flat::Flat,
     proof::Side,
     rules,
+    subject::Words,
 };
 use crate::schema::{SchemaId, Types};
 
 impl<'g> Comparer<'g> {
     /// Everything that decides nothing about validity.
     pub(super) fn annotations(&mut self, pair: &Pair<'g>) {
+        if pair.at.words == Words::Told {
+            return;
+        }
         let said = self::said(pair);
         let pair = said.as_ref().unwrap_or(pair);
         let (old, new) = (&pair.old, &pair.new);
@@ -128,22 +132,24 @@ impl<'g> Comparer<'g> {
     }
 }
 
-/// A pair with what is said of the one form that a union has on a side, where its forms are not compared
-/// by themselves: what is said around them is said of it, and what is said of it is said there.
-fn said<'g>(pair: &Pair<'g>) -> Option<Pair<'g>> {
-    let with = |flat: &Flat<'g>, before: &[SchemaId], after: &[SchemaId]| {
-        Flat::of(flat.graph, &[before, &flat.members, after].concat())
-    };
-    let (old, new) = match &pair.at.around {
-        Some((Side::Old, around)) => (with(&pair.old, around, &[]), pair.new.clone()),
-        Some((Side::New, around)) => (pair.old.clone(), with(&pair.new, around, &[])),
-        None => {
+/// A pair with what is said around the form that it is, or of the one form of a union: what is said around
+/// it is said of it, and what is said of it is said there. `None` where there is nothing of the kind.
+pub(super) fn said<'g>(pair: &Pair<'g>) -> Option<Pair<'g>> {
+    let (old, new) = match &pair.at.words {
+        Words::Around(Side::Old, around) => {
+            (Flat::of(pair.old.graph, around).around(&pair.old.members), pair.new.clone())
+        }
+        Words::Around(Side::New, around) => {
+            (pair.old.clone(), Flat::of(pair.new.graph, around).around(&pair.new.members))
+        }
+        Words::Here | Words::Told => {
             let (old, new) = (only_form(&pair.old), only_form(&pair.new));
+            let is_one = old.is_some() && new.is_some();
             let is_in_forms = || pair.old.has_branches() && pair.new.has_branches();
-            if old.is_none() && new.is_none() || is_in_forms() {
+            if old.is_none() && new.is_none() || !is_one && is_in_forms() {
                 return None;
             }
-            (with(&pair.old, &[], old.as_slice()), with(&pair.new, &[], new.as_slice()))
+            (pair.old.around(old.as_slice()), pair.new.around(new.as_slice()))
         }
     };
     let (old_ids, new_ids) = (pair.old_ids.clone(), pair.new_ids.clone());
@@ -151,7 +157,7 @@ fn said<'g>(pair: &Pair<'g>) -> Option<Pair<'g>> {
 }
 
 /// The one form of a union, beside `null` or alone.
-fn only_form(flat: &Flat<'_>) -> Option<SchemaId> {
+pub(super) fn only_form(flat: &Flat<'_>) -> Option<SchemaId> {
     let unions = flat.unions();
     let [union] = unions.as_slice() else { return None };
     let is_null = |id: SchemaId| Flat::of(flat.graph, &[id]).types() == Types::NULL;

@@ -13,7 +13,7 @@ use super::{
     places::{Places, Spots},
     proof::{Grounds, Prover, Side, Verdict},
     rules::{self, Rule},
-    subject::{Around, Sent, Step, Subject, Use},
+    subject::{Sent, Step, Subject, Use, Words},
     texts::about_texts,
     unseen::Looked,
     ways::{Start, Way, Ways},
@@ -103,8 +103,8 @@ struct Found {
 }
 
 /// Two lists of schemas, in order, how and where their values are used, whether other values break
-/// nobody there, what of them is a text, and what stands around them.
-type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, bool, Sent, Option<Around>);
+/// nobody there, what of them is a text, and where their words are.
+type Compared = (Vec<SchemaId>, Vec<SchemaId>, Use, Types, bool, Sent, Words);
 /// What a verdict is about: who gives what, what refuses, as which direction sees it, which types,
 /// keywords and values to try.
 type Judged = (Side, Vec<SchemaId>, Vec<SchemaId>, Option<Use>, Types, Vec<usize>, Vec<Json>);
@@ -197,11 +197,12 @@ impl<'g> Comparer<'g> {
 
     /// Compares what two lists of schemas say together, once per direction.
     pub(super) fn pair(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
-        let is_same = || at.around.is_none() && self.identity.same(old, new);
+        let has_more = matches!(at.words, Words::Around(..));
+        let is_same = || !has_more && self.identity.same(old, new);
         if self.asking.is_some_and(|asking| asking.yes) || is_same() {
             return;
         }
-        let key = (sorted(old), sorted(new), at.usage, at.within, at.harmless, at.sent, at.around.clone());
+        let key = (sorted(old), sorted(new), at.usage, at.within, at.harmless, at.sent, at.words.clone());
         if let Some(Asking { question, .. }) = self.asking {
             let key = (question, key);
             let known = self.answers.begin(&key);
@@ -239,7 +240,7 @@ impl<'g> Comparer<'g> {
     fn each(&mut self, old: &[SchemaId], new: &[SchemaId], at: &Subject) {
         if let ([before], [after]) = (old, new)
             && at.within == Types::ALL
-            && at.around.is_none()
+            && at.words == Words::Here
             && let Some(steps) = self.steps(*before, *after)
         {
             for (before, after, token) in steps {
@@ -271,9 +272,16 @@ impl<'g> Comparer<'g> {
 
     /// Two lists of schemas as the two sides of a place.
     pub(super) fn sides(&self, old: &[SchemaId], new: &[SchemaId], at: &Subject) -> Pair<'g> {
+        let (was, is) = (Flat::of(self.graph(Side::Old), old), Flat::of(self.graph(Side::New), new));
+        let (before, after) = (was.whole(), is.whole());
+        let has_forms = |flat: &Flat<'g>| !flat.unions().is_empty();
+        let forms = (has_forms(before.as_ref().unwrap_or(&was)), has_forms(after.as_ref().unwrap_or(&is)));
+        // The one form of a union is all of it, and one of several where the other side has more.
+        let was = if forms == (false, true) { was } else { before.unwrap_or(was) };
+        let is = if forms == (true, false) { is } else { after.unwrap_or(is) };
         Pair {
-            old: Flat::of(self.graph(Side::Old), old).within(at.within),
-            new: Flat::of(self.graph(Side::New), new).within(at.within),
+            old: was.within(at.within),
+            new: is.within(at.within),
             old_ids: old.to_vec(),
             new_ids: new.to_vec(),
             at: at.clone(),

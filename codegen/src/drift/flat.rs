@@ -20,6 +20,8 @@ pub(super) struct Flat<'g> {
     facts: Facts,
     /// Every schema that applies without condition, the outermost first.
     pub(super) members: Vec<SchemaId>,
+    /// Those of them whose union has one form, which is among them.
+    settled: Vec<SchemaId>,
 }
 
 /// One `oneOf` or `anyOf`.
@@ -86,7 +88,36 @@ impl<'g> Flat<'g> {
             ids.extend(more);
         };
         let members = facts.members.iter().rev().copied().collect();
-        Self { graph, facts, members }
+        Self { graph, facts, members, settled: Vec::new() }
+    }
+
+    /// The same with the form of each union that has one alone; `None` where there is no such union.
+    pub(super) fn whole(&self) -> Option<Self> {
+        let mut members = self.members.clone();
+        let mut conj = Conj::all(members.iter().copied());
+        let mut at = 0;
+        while let Some(holder) = members.get(at).copied() {
+            at += 1;
+            let schema = self.graph.schema(holder);
+            if let ([form], []) | ([], [form]) = (schema.one_of.as_slice(), schema.any_of.as_slice()) {
+                conj = conj.choose(holder, *form);
+                add(&mut members, &Flat::of(self.graph, &[*form]).members);
+            }
+        }
+        if conj.chosen.is_empty() {
+            return None;
+        }
+        let facts = Facts::of(self.graph, &conj, false);
+        let whole = Self { graph: self.graph, facts, members, settled: conj.chosen };
+        Some(whole.within(self.types()))
+    }
+
+    /// The same with schemas that are inside.
+    pub(super) fn around(&self, inner: &[SchemaId]) -> Self {
+        let mut members = self.members.clone();
+        add(&mut members, &Flat::of(self.graph, inner).members);
+        let flat = Flat::of(self.graph, &members);
+        Self { members, settled: self.settled.clone(), ..flat }
     }
 
     /// The same where only values of some types can be.
@@ -158,7 +189,7 @@ impl<'g> Flat<'g> {
         let mut unions = Vec::new();
         for (id, schema) in self.members.iter().zip(self.schemas()) {
             for (one, branches) in [(true, &schema.one_of), (false, &schema.any_of)] {
-                if !branches.is_empty() {
+                if !branches.is_empty() && !self.settled.contains(id) {
                     unions.push(Union { holder: *id, one, branches });
                 }
             }
@@ -389,9 +420,11 @@ impl<'g> Flat<'g> {
                 all.insert(Closing::of(graph, [schema], false));
             }
             if forbids(schema.unevaluated_properties) {
-                let below = Facts::of(graph, &Conj::one(*id), false);
-                let seen = below.members.iter().chain(&below.conditional).map(|id| graph.schema(*id));
-                all.insert(Closing::of(graph, seen, !below.conditional.is_empty()));
+                let below = Flat::of(graph, &[*id]);
+                let below = below.whole().unwrap_or(below);
+                let sometimes = &below.facts.conditional;
+                let seen = below.members.iter().chain(sometimes).map(|id| graph.schema(*id));
+                all.insert(Closing::of(graph, seen, !sometimes.is_empty()));
             }
         }
         all
@@ -409,6 +442,12 @@ impl<'g> Flat<'g> {
     pub(super) fn prefix(&self) -> usize {
         self.schemas().map(|schema| schema.prefix_items.len()).max().unwrap_or(0)
     }
+}
+
+/// Adds those that are not there yet.
+fn add(members: &mut Vec<SchemaId>, more: &[SchemaId]) {
+    let new: Vec<SchemaId> = more.iter().copied().filter(|id| !members.contains(id)).collect();
+    members.extend(new);
 }
 
 /// `string or null`.

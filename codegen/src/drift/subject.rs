@@ -40,12 +40,19 @@ pub(super) struct Subject {
     /// Whether the path ends at a part of a value, and no value stands there by itself.
     pub(super) is_part: bool,
     pub(super) sent: Sent,
-    /// What stands on one side around the form that is compared.
-    pub(super) around: Option<Around>,
+    pub(super) words: Words,
 }
 
-/// The schemas around a form of a union, and their side: what they say to people, they say of the form too.
-pub(super) type Around = (Side, Rc<[SchemaId]>);
+/// Where what is said to people stands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Words {
+    /// There.
+    Here,
+    /// There, and on one side in the schemas around, of which it is a form.
+    Around(Side, Rc<[SchemaId]>),
+    /// It was compared where the union stands that it is the one form of.
+    Told,
+}
 
 /// A step to a schema that another one holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +94,7 @@ impl Subject {
         let base = base.into();
         let within = Types::ALL;
         let (node, path, sent) = (None, String::new(), Sent::Json);
-        Self { base, node, path, usage, within, harmless: false, is_part: false, sent, around: None }
+        Self { base, node, path, usage, within, harmless: false, is_part: false, sent, words: Words::Here }
     }
 
     pub(super) fn step(&self, step: Step, token: &str) -> Self {
@@ -96,7 +103,7 @@ impl Subject {
             within: Types::ALL,
             is_part: step == Step::Part,
             sent: self.sent.step(step),
-            around: None,
+            words: Words::Here,
             ..self.clone()
         }
     }
@@ -121,9 +128,9 @@ impl Subject {
         self.sent != Sent::Json
     }
 
-    /// The same as a form of what stands around it.
-    pub(super) fn inside(self, around: Option<Around>) -> Self {
-        Self { around, ..self }
+    /// The same where words stand elsewhere.
+    pub(super) fn with(self, words: Words) -> Self {
+        Self { words, ..self }
     }
 
     /// The same where other values break nobody.

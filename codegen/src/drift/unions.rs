@@ -1,17 +1,16 @@
 //! `oneOf` and `anyOf`: branches matched by tag, by what they say, by name.
 
-use std::rc::Rc;
-
 use contract_runtime::Json;
 
 use super::{
+    annotations::only_form,
     directions::Schemas,
     enumerations::{Listed, short},
     finding::{Comparer, Facet, Pair, place},
     flat::{Flat, Listing, Union, type_names},
     proof::Side,
     rules,
-    subject::{Step, Use},
+    subject::{Step, Subject, Use, Words},
 };
 use crate::{
     schema::{
@@ -29,11 +28,20 @@ pub(super) struct Alternatives<'g> {
     pub(super) side: Side,
     union: Union<'g>,
     /// The branches that the schema became, or was, and the types of the values for which it is that one.
-    pub(super) forms: Vec<(SchemaId, Types)>,
+    forms: Vec<(SchemaId, Types)>,
+}
+
+impl Alternatives<'_> {
+    /// Of `null` beside others there is no more to say than that it is valid on both sides.
+    pub(super) fn compared(&self, graph: &Schemas<'_>) -> Vec<(SchemaId, Types)> {
+        let is_null = |id: SchemaId| Flat::of(graph, &[id]).types() == Types::NULL;
+        let forms = self.forms.iter().copied();
+        forms.filter(|(form, _)| self.forms.len() == 1 || !is_null(*form)).collect()
+    }
 }
 
 /// Two branches of which the new one follows the old one, and the step to them.
-type Matched = (SchemaId, SchemaId, String);
+pub(super) type Matched = (SchemaId, SchemaId, String);
 
 /// The branches of two unions.
 pub(super) struct Matching<'g> {
@@ -47,11 +55,12 @@ impl<'g> Comparer<'g> {
     /// One schema on one side, on the other a union that holds it beside others: the schema is
     /// compared with its branches, and the other branches came or went.
     pub(super) fn alternatives(&mut self, pair: &Pair<'g>) -> bool {
-        let Some(Alternatives { side, union, forms }) = self.alternatives_of(pair) else { return false };
+        let Some(both) = self.alternatives_of(pair) else { return false };
+        let Alternatives { side, union, .. } = both;
         let added = side == Side::New;
-        let (graph, whole) = if added { (pair.new.graph, &pair.new) } else { (pair.old.graph, &pair.old) };
+        let graph = self.graph(side);
         let is_null = |id: SchemaId| Flat::of(graph, &[id]).types() == Types::NULL;
-        let is_form = |id: SchemaId| forms.iter().any(|(form, _)| *form == id);
+        let is_form = |id: SchemaId| both.forms.iter().any(|(form, _)| *form == id);
         for (at, id) in union.branches.iter().copied().enumerate().filter(|(_, id)| !is_form(*id)) {
             let is_null = is_null(id);
             let name = self::branch(graph, id, at, None);
@@ -70,16 +79,11 @@ impl<'g> Comparer<'g> {
             self.set_at(rule, pair, &at, places, message, facet);
         }
         self.overlap(pair, side, union);
-        let before = pair.at.around.iter().flat_map(|(_, around)| around.iter().copied());
-        let around: Rc<[SchemaId]> = before.chain(whole.members.iter().copied()).collect();
-        let is_said = pair.at.around.is_some() || annotated(whole);
-        let at = pair.at.clone().inside(is_said.then_some((side, around)));
+        let at = pair.at.clone().with(around(pair, side));
         let refuses = added == (pair.at.usage == Use::Write);
         let given = if added { &pair.old_ids } else { &pair.new_ids };
-        let is_alone = forms.len() == 1;
         let mut absorbs = None;
-        // Of `null` beside others there is no more to say than that it is valid on both sides.
-        for (form, types) in forms.into_iter().filter(|(form, _)| is_alone || !is_null(*form)) {
+        for (form, types) in both.compared(graph) {
             let form = [form];
             let (old, new): (&[SchemaId], &[SchemaId]) =
                 if added { (&pair.old_ids, &form) } else { (&form, &pair.new_ids) };
@@ -97,7 +101,8 @@ impl<'g> Comparer<'g> {
             let steps = [Keyword::Ref, Keyword::AllOf, Keyword::AnyOf, Keyword::OneOf];
             let unions = flat.unions();
             let [union] = unions.as_slice() else { return None };
-            flat.schemas().all(|schema| schema.decides_by(&steps)).then_some(*union)
+            let pure = union.branches.len() > 1 && flat.schemas().all(|schema| schema.decides_by(&steps));
+            pure.then_some(*union)
         };
         let (side, union, one, ids) = match (only(&pair.old), only(&pair.new)) {
             (None, Some(union)) if pair.old.unions().is_empty() => {
@@ -233,9 +238,10 @@ impl<'g> Comparer<'g> {
         };
         if overlap && self.alike(pair) {
             // Whatever a form takes no longer, another one takes.
-            for (before, after, label) in &matched {
+            for each in &matched {
+                let (before, after, _) = each;
                 if self.same(&[*before], &[*after]) {
-                    self.pair(&[*before], &[*after], &pair.at.step(Step::Part, label));
+                    self.pair(&[*before], &[*after], &form_at(pair, each));
                 }
             }
             return;
@@ -245,8 +251,8 @@ impl<'g> Comparer<'g> {
         let all_absorbed =
             overlap && several && self.verdict(pair, pair.at.usage, &Facet::of(UNIONS)) == Some(Ok(()));
         for each in &matched {
-            let (before, after, label) = each;
-            let at = pair.at.step(Step::Part, label);
+            let (before, after, _) = each;
+            let at = form_at(pair, each);
             let is_absorbed = overlap
                 && changed(self, each)
                 && (all_absorbed || self.is_absorbed(pair, (holder, other), each));
@@ -454,6 +460,13 @@ impl<'g> Comparer<'g> {
     }
 }
 
+/// The way to two forms that follow each other.
+pub(super) fn form_at(pair: &Pair<'_>, (before, after, label): &Matched) -> Subject {
+    let is_only = only_form(&pair.old) == Some(*before) && only_form(&pair.new) == Some(*after);
+    let words = if is_only { Words::Told } else { Words::Here };
+    pair.at.step(Step::Part, label).with(words)
+}
+
 /// The branches that a schema of several types is, each for values of its own types, where these tell all of them
 /// apart; none where only one of them is of its types.
 fn by_types<'g>(
@@ -504,10 +517,23 @@ fn nearest<'g>(one: &Flat<'g>, graph: &'g Schemas<'g>, branches: &[SchemaId]) ->
     }
 }
 
+/// Where words of the forms of a union stand that is alone on one side.
+pub(super) fn around(pair: &Pair<'_>, side: Side) -> Words {
+    let union = if side == Side::Old { &pair.old } else { &pair.new };
+    match &pair.at.words {
+        Words::Told => Words::Told,
+        Words::Around(_, before) => {
+            Words::Around(side, before.iter().chain(&union.members).copied().collect())
+        }
+        Words::Here if annotated(union) => Words::Around(side, union.members.as_slice().into()),
+        Words::Here => Words::Here,
+    }
+}
+
 /// Whether what surrounds a union says something about its values to people.
 fn annotated(flat: &Flat<'_>) -> bool {
     let says = |schema: &Schema| {
-        schema.extensions.keys().any(|key| key.starts_with("x-"))
+        schema.extensions.keys().any(|key| key.starts_with("x-") || key == "xml")
             || schema.keywords().any(|(keyword, _)| keyword.role() == Role::Annotation)
     };
     flat.any(says)

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use contract_runtime::{Json, json::Object, media::MediaType};
 
 use super::{
+    annotations::said,
     enumerations::short,
     finding::{Comparer, Pair, place},
     flat::Flat,
     proof::Side,
     rules,
-    subject::{Step, Subject},
-    unions::Alternatives,
+    subject::{Step, Subject, Words},
+    unions::{around, form_at},
 };
 use crate::{schema::SchemaId, tree::escape};
 
@@ -43,21 +44,24 @@ impl<'g> Comparer<'g> {
         at: &Subject,
         seen: &mut Seen,
     ) {
-        if old.is_empty() || new.is_empty() || self.identity.same(old, new) {
+        let is_same = || !matches!(at.words, Words::Around(..)) && self.identity.same(old, new);
+        if old.is_empty() || new.is_empty() || is_same() {
             return;
         }
         if !seen.insert((old.to_vec(), new.to_vec(), name.map(str::to_owned))) {
             return;
         }
         let pair = self.sides(old, new, at);
-        let said = |flat: &Flat<'g>| flat.first(|schema| schema.extensions.get("xml"));
-        let (was, is) = (said(&pair.old), said(&pair.new));
-        if meaning(was, name) != meaning(is, name) {
+        let words = said(&pair);
+        let both = words.as_ref().unwrap_or(&pair);
+        let xml = |flat: &Flat<'g>| flat.first(|schema| schema.extensions.get("xml"));
+        let (was, is) = (xml(&both.old), xml(&both.new));
+        let is_told = self.called_branches(&pair, name, seen) || at.words == Words::Told;
+        if !is_told && meaning(was, name) != meaning(is, name) {
             let words = |xml: Option<&Json>| xml.map_or_else(|| "missing".to_owned(), short);
             let message = format!("`xml` is {}, was {}", words(is), words(was));
-            self.note_at(rules::XML_CHANGED, at, (place(&pair.old), place(&pair.new)), message);
+            self.note_at(rules::XML_CHANGED, at, (place(&both.old), place(&both.new)), message);
         }
-        self.called_branches(&pair, name, seen);
         for name in pair.old.declared().into_iter().filter(|name| pair.new.declares(name)) {
             let (old, new) = (pair.old.applicable(name), pair.new.applicable(name));
             self.called((&old, &new), Some(name), &at.step(Step::Member, &escape(name)), seen);
@@ -79,24 +83,27 @@ impl<'g> Comparer<'g> {
         self.called((&old, &new), None, &at.step(Step::Element, "*"), seen);
     }
 
-    /// The same of the forms of a value that follow each other.
-    fn called_branches(&mut self, pair: &Pair<'g>, name: Option<&str>, seen: &mut Seen) {
-        if let Some(Alternatives { side, forms, .. }) = self.alternatives_of(pair) {
-            for (form, _) in forms {
+    /// The same of the forms of a value that follow each other; `true` where the value is one of them.
+    fn called_branches(&mut self, pair: &Pair<'g>, name: Option<&str>, seen: &mut Seen) -> bool {
+        if let Some(both) = self.alternatives_of(pair) {
+            let side = both.side;
+            let at = pair.at.clone().with(around(pair, side));
+            for (form, _) in both.compared(self.graph(side)) {
                 let form = [form];
                 let (old, new): (&[SchemaId], &[SchemaId]) = match side {
                     Side::Old => (&form, &pair.new_ids),
                     Side::New => (&pair.old_ids, &form),
                 };
-                self.called((old, new), name, &pair.at, seen);
+                self.called((old, new), name, &at, seen);
             }
-            return;
+            return true;
         }
         for (before, after) in pair.old.unions().into_iter().zip(pair.new.unions()) {
-            for (before, after, label) in self.matching(before.branches, after.branches).matched {
-                self.called((&[before], &[after]), name, &pair.at.step(Step::Part, &label), seen);
+            for each in self.matching(before.branches, after.branches).matched {
+                self.called((&[each.0], &[each.1]), name, &form_at(pair, &each), seen);
             }
         }
+        false
     }
 }
 

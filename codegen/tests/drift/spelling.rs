@@ -192,6 +192,8 @@ fn what_the_one_form_says_is_said_of_the_place() {
     assert_eq!(rules_of(&form(b), open), ["default-changed", "enum-dropped"]);
 }
 
+type Form<'a> = &'a dyn Fn(&str) -> String;
+
 /// A union of one form is that form.
 #[test]
 fn a_union_of_one_form_is_the_form() {
@@ -204,6 +206,80 @@ fn a_union_of_one_form_is_the_form() {
         }
         for (old, new) in [(object("string"), form("integer")), (form("string"), object("integer"))] {
             assert_eq!(rules_of(&old, &new), ["type-changed"], "{old} {new}");
+        }
+        // Whatever stands beside it.
+        let more = r#""properties":{"b":{"type":"string"}},"required":["b"]"#;
+        let beside = |of: &str| format!(r#"{{"type":"object",{more},"{keyword}":[{}]}}"#, object(of));
+        let within = |of: &str| format!(r#"{{"allOf":[{},{{"type":"object",{more}}}]}}"#, form(of));
+        let plain = |of: &str| format!(r#"{{"allOf":[{},{{"type":"object",{more}}}]}}"#, object(of));
+        for (one, other) in [(&beside as Form, &within as Form), (&within, &plain), (&plain, &beside)] {
+            assert_eq!(of_member(&one("string"), &other("string")), [], "{keyword}");
+            assert_eq!(of_member(&other("string"), &one("string")), [], "{keyword}");
+            assert_eq!(rules_of(&one("string"), &other("integer")), ["type-changed"], "{keyword}");
+        }
+        // With another form it is one of several.
+        let (text, number) =
+            (object("string"), r#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
+        let forms = |all: &str| format!(r#"{{"type":"object","{keyword}":[{all}]}}"#);
+        let several = forms(&format!("{text},{number}"));
+        assert!(rules_of(&forms(&text), &several).contains(&"branch-added"), "{keyword}");
+        assert!(rules_of(&several, &forms(&text)).contains(&"branch-removed"), "{keyword}");
+    }
+}
+
+/// What the form of a union says may stand in the form or around it, and what is outside counts first.
+#[test]
+fn words_move_between_a_union_and_its_form() {
+    let outside = |said: &str| format!(r#"{{"anyOf":[{{"type":"string"}},{{"type":"null"}}],{said}}}"#);
+    let inside = |said: &str| format!(r#"{{"oneOf":[{{"type":"string",{said}}},{{"type":"null"}}]}}"#);
+    let both =
+        |out: &str, inn: &str| format!(r#"{{"anyOf":[{{"type":"string",{inn}}},{{"type":"null"}}],{out}}}"#);
+    let types = |said: &str| format!(r#"{{"type":["string","null"],{said}}}"#);
+    let (a, b) = (r#""default":"a","x-foo":1"#, r#""default":"b","x-foo":1"#);
+    for (old, new) in [
+        (outside(a), inside(a)),
+        (inside(a), outside(a)),
+        (both(a, b), outside(a)),
+        (both(a, b), types(a)),
+        (types(a), both(a, b)),
+    ] {
+        assert_eq!(of_member(&old, &new), [], "{old} {new}");
+    }
+    for (old, new) in [
+        (outside(a), inside(b)),
+        (inside(a), outside(b)),
+        (inside(a), inside(b)),
+        (outside(a), outside(b)),
+        (both(a, b), types(b)),
+        (types(b), both(a, b)),
+    ] {
+        let found: Vec<&str> = of_member(&old, &new).into_iter().map(|(rule, _)| rule).collect();
+        assert_eq!(found, ["default-changed"], "{old} {new}");
+    }
+}
+
+/// And what elements are called in XML.
+#[test]
+fn forms_are_called_what_their_union_is_called() {
+    let of = |one: &str| {
+        operation(&format!(
+            r#""requestBody":{{"content":{{"application/xml":{{"schema":{{"type":"object","properties":{{"m":{one}}}}}}}}}}},"responses":{{}}"#
+        ))
+    };
+    let types = |name: &str| format!(r#"{{"type":["object","null"],"xml":{{"name":"{name}"}}}}"#);
+    let outside = |name: &str| {
+        format!(r#"{{"anyOf":[{{"type":"object"}},{{"type":"null"}}],"xml":{{"name":"{name}"}}}}"#)
+    };
+    let inside = |name: &str| {
+        format!(r#"{{"anyOf":[{{"type":"object","xml":{{"name":"{name}"}}}},{{"type":"null"}}]}}"#)
+    };
+    let one = |name: &str| format!(r#"{{"oneOf":[{{"type":["object","null"],"xml":{{"name":"{name}"}}}}]}}"#);
+    let all = |name: &str| [types(name), outside(name), inside(name), one(name)];
+    for old in all("a") {
+        for (same, other) in all("a").into_iter().zip(all("b")) {
+            assert_eq!(words(&of(&old), &of(&same)), [], "{old} {same}");
+            let found: Vec<&str> = words(&of(&old), &of(&other)).into_iter().map(|(rule, _)| rule).collect();
+            assert_eq!(found, ["xml-changed"], "{old} {other}");
         }
     }
 }
