@@ -222,10 +222,13 @@ fn file(about: &[String], modules: &[(&Module, String)], features: &[&str]) -> S
         if module.hidden {
             out.push_str("#[doc(hidden)]\n");
         }
-        let imports = if module.passes_on() { "unused_imports, " } else { "" };
-        out.push_str(&format!("#[allow(dead_code, unreachable_pub, {imports}reason = {UNUSED:?})]\n"));
         out.push_str(&format!("pub mod {} {{\n", ident(&module.name)));
-        for line in text.strip_prefix(HEADER).unwrap_or(text).trim_start().lines() {
+        let imports = if module.passes_on() { "unused_imports, " } else { "" };
+        let unused = format!("#![allow(dead_code, unreachable_pub, {imports}reason = {UNUSED:?})]");
+        let text = text.strip_prefix(HEADER).unwrap_or(text).trim_start();
+        let is_doc = |line: &&str| line.starts_with("//!");
+        let docs = text.lines().take_while(is_doc).chain(["", &unused]);
+        for line in docs.chain(text.lines().skip_while(is_doc)) {
             if !line.is_empty() {
                 out.push_str("    ");
                 out.push_str(line);

@@ -8,9 +8,10 @@
 //
 // Needs `contract-runtime` with its features `client` and `server`, and `serde`.
 
-#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod calls {
     //! What each operation is asked, in types that client and server share.
+
+    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 
     /// What `GET /tickets/{id}` is asked.
     #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,9 +21,10 @@ pub mod calls {
     }
 }
 
-#[allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
 pub mod client {
     //! The client: one method for each operation.
+
+    #![allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
 
     use ::contract_runtime::{client::Core, transport::Transport};
     use ::contract_runtime::{
@@ -117,9 +119,10 @@ pub mod client {
     }
 }
 
-#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod models {
     //! The types of the contract.
+
+    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 
     #![allow(clippy::nonminimal_bool, reason = "one condition for each rule of the schema")]
     use ::contract_runtime::{
@@ -291,9 +294,10 @@ pub mod models {
     }
 }
 
-#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod operations {
     //! The operations of the contract.
+
+    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 
     use ::contract_runtime::operation::{
         Content, Format, Operation, Operations, Outcome, Repeat, Response, Statuses,
@@ -356,9 +360,10 @@ pub mod operations {
 }
 
 #[doc(hidden)]
-#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod schemas {
     //! The schemas as tables, for the validators.
+
+    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 
     use ::contract_runtime::{
         Number, pattern::{self, Pattern},
@@ -421,9 +426,10 @@ pub mod schemas {
     pub(super) static PATTERN_34262077: Pattern<'static> = Pattern { source: "^[^\\n\"\\\\]*$", program: pattern::Program::Sequence(pattern::Sequence { start: true, end: true, atoms: &[pattern::Atom::Class { class: pattern::Class { ascii: 0xffffffffeffffffffffffffbfffffbff, ranges: &[('\u{80}', '\u{10ffff}')] }, min: 0, max: pattern::UNBOUNDED }] }) };
 }
 
-#[allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 pub mod server {
     //! The server interface: a trait, and the router that calls it.
+
+    #![allow(dead_code, unreachable_pub, reason = "what holds this may be private")]
 
     use ::std::{future::Future, sync::Arc};
     use ::contract_runtime::operation::Operation;
@@ -548,9 +554,10 @@ pub mod server {
     }
 }
 
-#[allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
 pub mod types {
     //! Every type of the contract by its own name.
+
+    #![allow(dead_code, unreachable_pub, unused_imports, reason = "what holds this may be private")]
 
     pub use super::models::{Fare, FareFree, FareFull, Problem, Ticket};
 }
