@@ -28,7 +28,8 @@ impl<'g> Comparer<'g> {
         if held(&pair.old) == held(&pair.new) {
             // It is said otherwise what the text holds.
             let is_other = |format: &&str| !matches!(*format, "byte" | "binary");
-            (old.retain(is_other), new.retain(is_other));
+            old.retain(is_other);
+            new.retain(is_other);
         }
         if old == new {
             return;
