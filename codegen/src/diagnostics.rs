@@ -125,6 +125,13 @@ impl Diagnostic {
         self
     }
 
+    /// Adds other places of the same.
+    #[must_use]
+    pub(crate) fn also(mut self, places: &[Place]) -> Self {
+        self.labels.extend(places.iter().map(|place| (place.clone(), "also".to_owned())));
+        self
+    }
+
     /// Says what was taken in its place, as a clause: `it is left out`.
     #[must_use]
     pub(crate) fn mended(mut self, text: impl Into<String>) -> Self {

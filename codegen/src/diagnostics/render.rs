@@ -25,7 +25,7 @@ pub(super) fn people(diagnostics: &Diagnostics, color: bool, most: Option<usize>
             let named = if others.len() > most { most - 1 } else { others.len() };
             let also: Vec<&Place> =
                 others.iter().take(named).filter_map(|each| each.place.as_ref()).collect();
-            one(&mut out, &mut lines, first, &also, color);
+            one(&mut out, &mut lines, first, &also, Some(most), color);
             if let Some(more) = others.len().checked_sub(named).filter(|more| *more > 0) {
                 let (word, code) = (first.severity.word(), first.code);
                 let _ = writeln!(out, "{word}[{code}]: {more} more of this kind; --verbose shows all\n");
@@ -35,7 +35,7 @@ pub(super) fn people(diagnostics: &Diagnostics, color: bool, most: Option<usize>
         // A line that hides one problem would save nothing.
         let shown = most.filter(|most| kind.len() > most + 1).unwrap_or(kind.len());
         let (shown, rest) = kind.split_at(shown);
-        shown.iter().for_each(|diagnostic| one(&mut out, &mut lines, diagnostic, &[], color));
+        shown.iter().for_each(|diagnostic| one(&mut out, &mut lines, diagnostic, &[], None, color));
         if let Some(first) = rest.first() {
             let (word, code) = (first.severity.word(), first.code);
             let _ = writeln!(out, "{word}[{code}]: {} more of this kind; --verbose shows all\n", rest.len());
@@ -78,8 +78,15 @@ fn sense(message: &str) -> String {
     out
 }
 
-/// One with its excerpt, and where else there are such.
-fn one(out: &mut String, lines: &mut Excerpts<'_>, diagnostic: &Diagnostic, also: &[&Place], color: bool) {
+/// One with its excerpt and at most so many of its places, and where else there are such.
+fn one(
+    out: &mut String,
+    lines: &mut Excerpts<'_>,
+    diagnostic: &Diagnostic,
+    also: &[&Place],
+    most: Option<usize>,
+    color: bool,
+) {
     #[cfg(feature = "frames")]
     let framed = frame::text(lines, diagnostic, color);
     #[cfg(not(feature = "frames"))]
@@ -90,8 +97,14 @@ fn one(out: &mut String, lines: &mut Excerpts<'_>, diagnostic: &Diagnostic, also
     if !is_placed && let Some(place) = &diagnostic.place {
         let _ = writeln!(out, "   at {}", lines.describe(place));
     }
-    for (place, text) in &diagnostic.labels {
+    let labels = &diagnostic.labels;
+    // A line that hides one place would save nothing.
+    let shown = most.filter(|most| labels.len() > most + 1).unwrap_or(labels.len());
+    for (place, text) in labels.iter().take(shown) {
         let _ = writeln!(out, "   {text}: {}", lines.describe(place));
+    }
+    if let Some(rest) = labels.len().checked_sub(shown).filter(|rest| *rest > 0) {
+        let _ = writeln!(out, "   {rest} more places; --verbose shows all");
     }
     for place in also {
         let _ = writeln!(out, "   also: {}", lines.describe(place));

@@ -209,3 +209,16 @@ fn warnings_of_a_kind_are_said_once() {
     assert!(brief.contains("   also: a.json:2:1 #/b\n   also: a.json:3:1 #/c\n"), "{brief}");
     assert!(brief.contains("2 more of this kind"), "{brief}");
 }
+
+#[test]
+fn all_places_of_one_are_shown_where_all_is() {
+    let place = |at: usize| Place { pointer: format!("/{at}"), ..Place::default() };
+    let places: Vec<Place> = (1..=6).map(place).collect();
+    let mut all = Diagnostics::new();
+    all.push(Diagnostic::note("nullable", "7 of them").at(place(0)).also(&places));
+    let brief = all.render_brief(false);
+    assert_eq!(brief.matches("also: ").count(), 3, "{brief}");
+    assert!(brief.contains("   3 more places; --verbose shows all\n"), "{brief}");
+    let whole = all.render(false);
+    assert!(whole.matches("also: ").count() == 6 && !whole.contains("more places"), "{whole}");
+}

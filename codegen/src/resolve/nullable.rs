@@ -57,18 +57,15 @@ pub(super) fn settle(graph: &mut Graph, words: Vec<Word>, problems: &mut Diagnos
         }
     }
     beyond.sort_by_key(|place| (place.source, place.span.start));
-    let Some(first) = beyond.first() else { return };
+    let Some((first, others)) = beyond.split_first() else { return };
     let message = match beyond.len() {
         1 => "a `nullable` that has no effect by the letter of OpenAPI 3.0 is read as \"or null\"".to_owned(),
         count => format!(
             "{count} `nullable` that have no effect by the letter of OpenAPI 3.0 are read as \"or null\""
         ),
     };
-    problems.push(
-        Diagnostic::note("nullable", message)
-            .at(first.clone())
-            .help("`nullable = \"strict\"` in `[types]` reads them by the letter, each with a warning"),
-    );
+    let help = "`nullable = \"strict\"` in `[types]` reads them by the letter, each with a warning";
+    problems.push(Diagnostic::note("nullable", message).at(first.clone()).help(help).also(others));
 }
 
 /// Of schemas that say nothing beside the word: those that are alternatives of an `anyOf` or
