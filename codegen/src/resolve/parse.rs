@@ -142,7 +142,8 @@ impl<'t> Parser<'_, 't> {
         {
             let message =
                 format!("{} beside `$ref` has no effect in {}", void.join(", "), node.dialect.name());
-            let help = "put the reference into `allOf`, or move to 2020-12, where both count";
+            let later = if node.dialect.draft == Draft::OpenApi30 { "OpenAPI 3.1" } else { "2020-12" };
+            let help = format!("put the reference into `allOf`, or move to {later}, where both count");
             self.problems.push(Diagnostic::warning("ignored", message).at(node.place(member)).help(help));
         }
         if !lonely {

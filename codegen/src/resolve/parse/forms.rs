@@ -395,6 +395,8 @@ impl<'t> Parser<'_, 't> {
     /// Values of a schema that are written as another type than it has: texts for numbers, or the other way, and
     /// numbers of YAML that JSON cannot write. Each is read as the type says where there is one way to.
     pub(super) fn literals(&mut self, node: &Node<'t>, schema: &mut Schema) {
+        let stated = schema.types.unwrap_or(Types::ALL);
+        let nullable = stated.contains(Types::NULL) || node.tree.member("nullable").is_some();
         let types = schema.types.map(|types| types.without(Types::NULL));
         let Some(types) = types.filter(|types| !types.is_empty()) else { return };
         for key in ["enum", "const", "default"] {
@@ -410,12 +412,16 @@ impl<'t> Parser<'_, 't> {
                 Place { source: node.source, pointer, span: tree.span }
             };
             let mut fits = values.is_empty();
-            let mut left_out = Vec::new();
+            let (mut left_out, mut nulls) = (Vec::new(), Vec::new());
             for (at, (tree, value)) in trees.iter().zip(values).enumerate() {
                 let found = match key {
                     "default" => odd_number(types, tree),
-                    // Of `null` other keywords speak.
-                    _ if tree.value == Value::Null => None,
+                    // Beside `nullable` it is one of the values, and where nothing else is listed other keywords
+                    // speak of it.
+                    _ if tree.value == Value::Null => {
+                        nulls.extend((key == "enum" && !nullable).then_some((at, tree)));
+                        None
+                    }
                     _ if is_of(types, tree) => {
                         fits = true;
                         None
@@ -433,16 +439,16 @@ impl<'t> Parser<'_, 't> {
                 *value = found;
                 fits = true;
             }
-            if left_out.is_empty() {
-                continue;
-            }
             if fits {
                 // A schema may say it, though it says nothing.
-                for (at, tree) in left_out {
+                for (at, tree) in left_out.into_iter().chain(nulls) {
                     let message =
                         format!("`enum` holds {}, which no value of the `type` beside it is", tree.kind());
                     self.problems.push(Diagnostic::warning("ignored", message).at(place_of(at, tree)));
                 }
+                continue;
+            }
+            if left_out.is_empty() {
                 continue;
             }
             let message = match key {
@@ -619,7 +625,7 @@ mod tests {
                 "invalid-schema /enum/1\ninvalid-schema /enum/2\nsyntax /enum/3\ninvalid-schema /enum/4",
             ),
             // `null` is no value of theirs.
-            ("{type: string, enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
+            ("{type: string, enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0\n?ignored /enum/1"),
             ("{type: [string, 'null'], enum: [1, null]}", r#"["1",null]"#, "invalid-schema /enum/0"),
             ("{type: [integer, 'null'], enum: [x, null]}", "-", "invalid-schema /enum"),
             ("{type: [string, 'null'], enum: [null]}", "[null]", ""),
