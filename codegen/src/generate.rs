@@ -9,6 +9,7 @@ mod named;
 mod operations;
 mod options;
 mod output;
+mod ranges;
 mod registries;
 mod secrets;
 mod unchecked;
@@ -201,6 +202,7 @@ impl Project {
         unchecked::loosen(&mut graph, &options, &unchecked, &mut diagnostics);
         let named_rows = names.rows.clone();
         let shapes = shape(&graph, &api, &options, names);
+        ranges::settle(&mut api, &self.config, (&graph, &shapes), &mut diagnostics);
         vendor::enumerations(&graph, &shapes, options.implied_objects, &mut diagnostics);
         warn_of_gaps(&graph, &shapes, options.implied_objects, &mut diagnostics);
         options::idle(&self.config, &graph, &shapes, &mut diagnostics);

@@ -24,6 +24,7 @@ mod text;
 
 use std::collections::BTreeSet;
 
+pub(crate) use answers::outcome;
 pub use answers::{Answers, Case, Choice, Outcome, Payload};
 pub use bodies::{Body, BodyType, BodyVariant, Content, Format, Mark, Row};
 pub use idle::check_names;
