@@ -10,15 +10,16 @@ use quote::quote;
 
 use crate::{
     api::{ParameterIn, Status},
-    emit::{ident, markdown},
+    emit::{ident, markdown, sentence},
     operations::{body_equality, doc, whole_type},
     plan::{
         Answers, BodyType, Call, Case, Choice, Outcome, Parameter, Payload, Plan, Refused, Side, Streamed,
     },
     rust_types::{Equality, RustTypes},
-    schema::Graph,
+    schema::{Graph, Schema},
     shape::TypeRef,
-    words::limits_of,
+    together::{Conj, Facts},
+    words::{default, limits_of},
 };
 
 /// Writes the module `calls` (or `webhook_calls`), a direct child of the generated root.
@@ -168,8 +169,14 @@ impl Writer<'_> {
         let words = if words.is_empty() { words } else { format!(": {words}") };
         let deprecated = if parameter.deprecated { ", deprecated" } else { "" };
         let mut paragraphs: Vec<String> = Vec::new();
-        paragraphs.extend(parameter.parameter.description.as_deref().map(markdown));
+        let schemas = self.schemas(parameter);
+        let described = |schema: &&Schema| schema.description.clone();
+        let described = schemas.iter().rev().find_map(described);
+        let titled = || schemas.iter().rev().find_map(|schema| schema.title.as_deref().map(sentence));
+        let described = parameter.parameter.description.clone().or(described).or_else(titled);
+        paragraphs.extend(described.as_deref().map(markdown));
         paragraphs.push(format!("{place} `{}`{deprecated}{words}.", parameter.row.name));
+        paragraphs.extend(default(&schemas));
         if parameter.row.allow_empty {
             let text =
                 "It may be sent without a value, which is as if it was left out where no value is empty.";
@@ -177,6 +184,13 @@ impl Writer<'_> {
         }
         let field = ident(parameter.field.as_deref().unwrap_or_default());
         (doc(&paragraphs), field, self.types.rust_type(&parameter.ty))
+    }
+
+    /// What its schema amounts to, the nearest last.
+    fn schemas(&self, parameter: &Parameter<'_>) -> Vec<&Schema> {
+        let place = parameter.parameter.schema.map(Conj::one);
+        let facts = place.map(|place| Facts::of(self.graph, &place, true));
+        facts.iter().flat_map(|facts| facts.schemas(self.graph)).collect()
     }
 }
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use contract_runtime::Json;
+
 use crate::schema::{Graph, Schema, SchemaId};
 
 /// The limits of a place in words: `1 to 128 characters; matches …`.
@@ -61,6 +63,18 @@ pub fn limits_of(graph: &Graph, schema: SchemaId) -> String {
         next = graph.schema(id).reference;
     }
     limits(&schemas)
+}
+
+/// The default of a place, when it is short enough to print: of several the one that is nearest to the use, which
+/// stands last.
+#[must_use]
+pub(crate) fn default(schemas: &[&Schema]) -> Option<String> {
+    /// Lists and objects that take more are left to the contract.
+    const LONGEST: usize = 72;
+    let default = schemas.iter().rev().find_map(|schema| schema.default.as_ref())?;
+    let text = default.to_string();
+    let short = !matches!(default, Json::Object(_) | Json::Array(_)) || text.len() <= LONGEST;
+    short.then(|| format!("Default: `{text}`."))
 }
 
 /// Text as a comment may hold it: line ends of one kind, spaces for tabs, escapes for the rest.

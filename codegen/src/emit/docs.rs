@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use contract_runtime::Json;
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -14,7 +13,7 @@ use crate::{
     schema::{Graph, Schema, SchemaId},
     shape::{Body, Field, Shapes, TypeDef, TypeRef, is_default},
     together::{Conj, Facts},
-    words::limits,
+    words::{default, limits},
 };
 
 impl Emitter<'_> {
@@ -178,14 +177,4 @@ pub(crate) fn doc_lines(paragraphs: &[String]) -> TokenStream {
         quote!(#[doc = #line])
     });
     quote!(#(#lines)*)
-}
-
-/// The default of a place, when it is short enough to print.
-fn default(schemas: &[&Schema]) -> Option<String> {
-    /// Lists and objects that take more are left to the contract.
-    const LONGEST: usize = 72;
-    let default = schemas.iter().find_map(|s| s.default.as_ref())?;
-    let text = default.to_string();
-    let short = !matches!(default, Json::Object(_) | Json::Array(_)) || text.len() <= LONGEST;
-    short.then(|| format!("Default: `{text}`."))
 }

@@ -47,6 +47,8 @@ pub struct BlueprintsRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     pub limit: Option<i64>,
 }
 
@@ -69,6 +71,8 @@ impl BlueprintsRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     #[must_use]
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);
@@ -105,6 +109,8 @@ pub struct StockRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     pub limit: Option<i64>,
 }
 
@@ -127,6 +133,8 @@ impl StockRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     #[must_use]
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);
@@ -163,6 +171,8 @@ pub struct ShipsRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     pub limit: Option<i64>,
 }
 
@@ -185,6 +195,8 @@ impl ShipsRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     #[must_use]
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);
@@ -225,6 +237,8 @@ pub struct OrgStockRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     pub limit: Option<i64>,
 }
 
@@ -247,6 +261,8 @@ impl OrgStockRead {
     /// The largest number of entries on a page: 1 to 1000, written as 1 to 4 ASCII digits.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     #[must_use]
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);

@@ -7,6 +7,8 @@
 #[non_exhaustive]
 pub struct Read {
     /// Query parameter `phone`: at least 7 characters.
+    ///
+    /// Default: `"+5547999"`.
     pub phone: Option<super::types::ReadPhone>,
 }
 
@@ -18,6 +20,8 @@ impl Read {
     }
 
     /// Query parameter `phone`: at least 7 characters.
+    ///
+    /// Default: `"+5547999"`.
     #[must_use]
     pub fn phone(mut self, phone: super::types::ReadPhone) -> Self {
         self.phone = Some(phone);

@@ -37,6 +37,8 @@ impl BookingsRead {
 /// What `GET /bookings/{id}` is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct BookingsReadCall {
+    /// Which booking.
+    ///
     /// Path parameter `id`: format `uuid`.
     pub id: super::types::Id,
     /// What may be left out.

@@ -11,6 +11,8 @@ pub struct ShipsRead {
     /// The limit.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     pub limit: Option<i64>,
     /// Query parameter `tag`.
     pub tag: Option<Vec<String>>,
@@ -33,6 +35,8 @@ impl ShipsRead {
     /// The limit.
     ///
     /// Query parameter `limit`: 1 to 1000.
+    ///
+    /// Default: `500`.
     #[must_use]
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);

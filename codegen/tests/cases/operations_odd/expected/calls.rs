@@ -57,6 +57,8 @@ pub struct Search {
     /// Query parameter `type`.
     pub type_: Option<super::types::SearchType>,
     /// Query parameter `limit`.
+    ///
+    /// Default: `"many"`.
     pub limit: Option<i64>,
 }
 
@@ -89,6 +91,8 @@ impl Search {
     }
 
     /// Query parameter `limit`.
+    ///
+    /// Default: `"many"`.
     #[must_use]
     pub fn limit(mut self, limit: i64) -> Self {
         self.limit = Some(limit);

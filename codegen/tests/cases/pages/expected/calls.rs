@@ -214,6 +214,8 @@ pub struct ReadLog {
     /// Query parameter `skip`.
     pub skip: Option<i64>,
     /// Query parameter `top`.
+    ///
+    /// Default: `2`.
     pub top: Option<i64>,
 }
 
@@ -232,6 +234,8 @@ impl ReadLog {
     }
 
     /// Query parameter `top`.
+    ///
+    /// Default: `2`.
     #[must_use]
     pub fn top(mut self, top: i64) -> Self {
         self.top = Some(top);
@@ -257,6 +261,8 @@ pub struct ListBooks {
     /// Query parameter `page`: at most 3.
     pub page: Option<i64>,
     /// Query parameter `size`.
+    ///
+    /// Default: `2`.
     pub size: Option<i64>,
 }
 
@@ -275,6 +281,8 @@ impl ListBooks {
     }
 
     /// Query parameter `size`.
+    ///
+    /// Default: `2`.
     #[must_use]
     pub fn size(mut self, size: i64) -> Self {
         self.size = Some(size);
