@@ -79,7 +79,7 @@ impl<'t> MediaType<'t> {
     /// How much a range leaves open; the more literal of two is the smaller.
     #[must_use]
     pub fn openness(&self) -> usize {
-        self.essence.matches('*').count()
+        2 * self.essence.matches('*').count() - usize::from(self.suffix().is_some())
     }
 
     /// Whether the other is this one, or in this range. Parameters do not matter.
@@ -87,7 +87,16 @@ impl<'t> MediaType<'t> {
     pub fn contains(&self, other: &MediaType<'_>) -> bool {
         let fits = |own: &str, other: &str| own == "*" || own.eq_ignore_ascii_case(other);
         let whole = !other.subtype().is_empty() && !self.subtype().is_empty();
-        whole && fits(self.kind(), other.kind()) && fits(self.subtype(), other.subtype())
+        let subtype = match self.suffix() {
+            Some(suffix) => other.has_suffix(suffix),
+            None => fits(self.subtype(), other.subtype()),
+        };
+        whole && fits(self.kind(), other.kind()) && subtype
+    }
+
+    /// `+json` of `application/*+json`: a range that no RFC has, and that contracts have all the same.
+    fn suffix(&self) -> Option<&'t str> {
+        self.subtype().strip_prefix('*').filter(|suffix| suffix.starts_with('+'))
     }
 
     /// Whether it can stand in a header: visible ASCII and spaces.
@@ -105,6 +114,24 @@ impl<'t> MediaType<'t> {
         let subtype = self.subtype();
         let at = subtype.len().checked_sub(suffix.len());
         at.and_then(|at| subtype.get(at..)).is_some_and(|end| end.eq_ignore_ascii_case(suffix))
+    }
+}
+
+/// What is sent where a contract names this: a range names none that a message could have (RFC 9110, 8.3).
+/// The one in `application/*+json` is of the tree of those that nobody registers (RFC 6838, 3.4).
+#[must_use]
+pub fn concrete(name: &str) -> &str {
+    let range = MediaType::of(name);
+    if !range.is_range() {
+        name
+    } else if range.suffix().is_some() && range.is_json() {
+        "application/x.json+json"
+    } else if range.is_json() {
+        "application/json"
+    } else if range.is_multipart() {
+        "multipart/form-data"
+    } else {
+        "application/octet-stream"
     }
 }
 
@@ -209,5 +236,21 @@ mod tests {
         check("image/*", "text/plain", false);
         check("image/*", "image/", false);
         check("image", "image", false);
+        check("application/*+json", "application/problem+JSON; a=b", true);
+        check("application/*+json", "application/*+json", true);
+        check("application/*+json", "application/json", false);
+        check("application/*+json", "text/x+json", false);
+        let openness = |range| MediaType::of(range).openness();
+        assert!(openness("a/b") < openness("a/*+json") && openness("a/*+json") < openness("a/*"));
+        assert!(openness("a/*") < openness("*/*"));
+    }
+
+    #[test]
+    fn what_is_sent_for_a_range_is_in_it() {
+        for range in ["application/*+json", "*/json", "multipart/*", "*/*", "application/*", "*/*+json"] {
+            let sent = MediaType::of(concrete(range));
+            assert!(MediaType::of(range).contains(&sent) && !sent.is_range(), "{range}");
+        }
+        assert_eq!(concrete("text/csv; header=present"), "text/csv; header=present");
     }
 }

@@ -1,7 +1,7 @@
 //! Writes a method and the `Call` of its operation: a line for each argument and each kind of
 //! answer, all of them calls into `contract_runtime::client`.
 
-use contract_runtime::media::MediaType;
+use contract_runtime::media::{self, MediaType};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
@@ -351,7 +351,7 @@ fn request(writer: &Writer<'_>, call: &Call<'_>) -> TokenStream {
 
 fn sent(body: &Body<'_>, variant: &BodyVariant, given: &TokenStream) -> TokenStream {
     let content = &body.contents[variant.sent];
-    let media_type = &content.media.name;
+    let media_type = media::concrete(&content.media.name);
     match &content.format {
         Format::Model => quote!(.json(#media_type, #given)),
         Format::Json => quote!(.json_value(#media_type, #given)),

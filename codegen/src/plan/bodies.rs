@@ -52,7 +52,8 @@ pub struct BodyVariant {
     pub name: String,
     /// The type that a handler gets.
     pub ty: BodyType,
-    /// Index of the media type that a client sends: JSON before others.
+    /// Index of the media type that a client sends: `application/json` before other JSON, a range only where
+    /// nothing else is listed, and forms last.
     pub sent: usize,
 }
 
@@ -166,8 +167,7 @@ impl Given<'_> {
                 variants.len() - 1
             });
             let earlier = contents.get(variants[variant].sent);
-            let json = matches!(format, Format::Model | Format::Json);
-            if json && earlier.is_some_and(|sent| matches!(sent.format, Format::Form(..))) {
+            if earlier.is_some_and(|sent| reserve(media, &format) < reserve(sent.media, &sent.format)) {
                 variants[variant].sent = contents.len();
                 variants[variant].name = variant_name(&media.name, &format);
             }
@@ -275,9 +275,24 @@ impl Given<'_> {
 }
 
 impl Format {
+    /// Whether a body is held against the schema, and not handed on as text or bytes.
+    pub(crate) const fn is_judged(&self) -> bool {
+        matches!(self, Self::Model | Self::Json | Self::Form(..) | Self::Multipart(..))
+    }
+
     /// Whether it holds a value that JSON could hold too.
     const fn holds_values(&self) -> bool {
         matches!(self, Self::Model | Self::Json | Self::Form(..))
+    }
+}
+
+/// How far behind others that hold the same value a media type stands when one is sent.
+fn reserve(media: &api::MediaType, format: &Format) -> u8 {
+    let name = MediaType::of(&media.name);
+    match format {
+        Format::Form(..) => 3,
+        _ if name.is_range() => 2,
+        _ => u8::from(!name.essence().eq_ignore_ascii_case("application/json")),
     }
 }
 

@@ -183,6 +183,59 @@ fn a_second_name_of_json_is_json() {
     });
 }
 
+/// RFC 9110, 8.3: a range is no `Content-Type`.
+#[test]
+fn a_client_sends_a_media_type_and_no_range() {
+    let check = |names: &[&str], sent: &str, called: &str| {
+        let content =
+            |name: &&str| format!(r##""{name}": {{"schema": {{"$ref": "#/components/schemas/X"}}}}"##);
+        let content = names.iter().map(content).collect::<Vec<_>>().join(", ");
+        let document = format!(
+            r##"{{"openapi": "3.1.0", "info": {{"title": "", "version": "1"}}, "paths": {{"/": {{"post": {{
+            "operationId": "a", "requestBody": {{"required": true, "content": {{{content}}}}},
+            "responses": {{"204": {{"description": ""}}}}}}}}}},
+            "components": {{"schemas": {{"X": {{"type": "object", "properties": {{"a": {{"type": "string"}}}}}}}}}}}}"##
+        );
+        with(&document, |plan, graph, types| {
+            let body = plan.calls[0].body.as_ref().unwrap();
+            let [variant] = body.variants.as_slice() else { panic!("{names:?}: {:?}", body.variants) };
+            assert_eq!(body.contents[variant.sent].media.name, sent, "{names:?}");
+            let (config, mut problems) = (crate::config::ClientConfig::default(), Diagnostics::new());
+            has(&crate::client::client(plan, graph, types, &config, &mut problems), called);
+        });
+    };
+    let json = "application/json";
+    check(&["application/*+json", json, "text/json"], json, r#".json("application/json""#);
+    check(&["text/json", "application/*+json", json], json, r#".json("application/json""#);
+    check(&["application/*+json", "text/json"], "text/json", r#".json("text/json""#);
+    let form = "application/x-www-form-urlencoded";
+    check(&[form, "application/*+json"], "application/*+json", r#".json("application/x.json+json""#);
+    check(&["*/*"], json, r#".json("application/json""#);
+}
+
+/// What the schema of a parameter says stands with it, as it does with a field.
+#[test]
+fn parameters_are_described_by_their_schemas() {
+    let document = r##"{"openapi": "3.1.0", "info": {"title": "", "version": "1"}, "paths": {"/": {"get": {
+        "operationId": "a", "responses": {"204": {"description": ""}}, "parameters": [
+            {"name": "a", "in": "query", "description": "Own.", "schema": {"$ref": "#/components/schemas/S"}},
+            {"name": "b", "in": "query", "schema": {"$ref": "#/components/schemas/S", "description": "Beside.", "default": "y"}},
+            {"name": "c", "in": "query", "schema": {"allOf": [{"$ref": "#/components/schemas/S"}]}},
+            {"name": "d", "in": "query", "schema": {"type": "integer", "title": "A title", "default": 20}}]}}},
+        "components": {"schemas": {"S": {"type": "string", "description": "Base.", "default": "x"}}}}"##;
+    with(document, |plan, graph, types| {
+        let code = crate::calls::calls(plan, graph, types);
+        for docs in [
+            r#"" Own."] # [doc = ""] # [doc = " Query parameter `a`."] # [doc = ""] # [doc = " Default: `\"x\"`."] pub a"#,
+            r#"" Beside."] # [doc = ""] # [doc = " Query parameter `b`."] # [doc = ""] # [doc = " Default: `\"y\"`."] pub b"#,
+            r#"" Base."] # [doc = ""] # [doc = " Query parameter `c`."] # [doc = ""] # [doc = " Default: `\"x\"`."] pub c"#,
+            r#"" A title."] # [doc = ""] # [doc = " Query parameter `d`."] # [doc = ""] # [doc = " Default: `20`."] pub d"#,
+        ] {
+            has(&code, docs);
+        }
+    });
+}
+
 #[test]
 fn a_parameter_of_several_operations_is_written_once() {
     let key = r#"{"name": "X-Key", "in": "header", "required": true, "schema": {"type": "string"}}"#;
@@ -315,6 +368,29 @@ fn what_is_a_struct_is_read_and_written_as_an_object() {
             assert!(matches!(ty, TypeRef::Named(_)), "{schema}");
             let field = ("from".to_owned(), Shape::Scalar(Scalar::Integer(None)));
             assert_eq!(row.shape, Shape::Object(vec![field], None), "{schema}");
+        });
+    }
+}
+
+/// JSON Schema, 10.3.2.3: `additionalProperties` is `true` where it is absent. Beside declared members others
+/// stay with whom they belong to.
+#[test]
+fn an_object_without_declared_members_holds_any() {
+    let any = || Shape::Object(Vec::new(), Some(Scalar::Any));
+    for (schema, shape) in [
+        (r#"{"type": "object"}"#, any()),
+        (r#"{"type": "object", "additionalProperties": true}"#, any()),
+        (r#"{"allOf": [{"type": "object"}, {"minProperties": 1}]}"#, any()),
+        (r#"{"type": "object", "patternProperties": {"^x": {}}, "additionalProperties": false}"#, any()),
+        (r#"{"type": "object", "additionalProperties": false}"#, Shape::Object(Vec::new(), None)),
+        (
+            r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#,
+            Shape::Object(vec![("a".to_owned(), Shape::Scalar(Scalar::Text))], None),
+        ),
+    ] {
+        let parameter = format!(r#"{{"name": "range", "in": "query", "schema": {schema}}}"#);
+        with(&one(&parameter, r#""204": {"description": ""}"#), |plan, _, _| {
+            assert_eq!(plan.calls[0].parameters[0].row.shape, shape, "{schema}");
         });
     }
 }

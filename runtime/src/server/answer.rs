@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header::CONTENT_TYPE};
 use serde::Serialize;
 
 use super::{Call, Rejection};
-use crate::media::MediaType;
+use crate::media::{self, MediaType};
 use crate::operation::{self, Format, Operation};
 use crate::violation::Violations;
 use crate::{Json, depth};
@@ -372,11 +372,8 @@ impl Call {
         let Reply { status, mut headers, .. } = reply;
         let status = status.unwrap_or(declared);
         if !media_type.is_empty() {
-            let media_type = match self.named_for(status, media_type) {
-                // A media range names no type; the handler's own header is asked for there.
-                range if MediaType::of(range).is_range() => "application/octet-stream",
-                named => named,
-            };
+            // A media range names no type; the handler's own header is asked for there.
+            let media_type = media::concrete(self.named_for(status, media_type));
             if let Ok(value) = HeaderValue::from_str(media_type) {
                 headers.entry(CONTENT_TYPE).or_insert(value);
             }

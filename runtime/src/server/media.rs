@@ -48,5 +48,7 @@ mod tests {
         check("image/*", Format::Bytes, "image/png; charset=x", true);
         check("*/*", Format::Bytes, "image/png", true);
         check("image/*", Format::Bytes, "text/plain", false);
+        check("application/*+json", Format::Json, "application/vnd.x+json", true);
+        check("application/*+json", Format::Json, "application/json", false);
     }
 }
