@@ -24,7 +24,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use contract_runtime::{media::MediaType, text::Lines};
+use contract_runtime::{media::MediaType, operation::Framing, text::Lines};
 
 pub use self::constraint::How;
 use self::constraint::clip;
@@ -34,7 +34,7 @@ use crate::{
     generate::Project,
     plan::{Plans, Side},
     reading::Reading,
-    schema::SchemaId,
+    schema::{Schema, SchemaId},
     shape::{Body, Field, TypeId, TypeRef},
     stack::deep,
     tables::Shelves,
@@ -295,13 +295,12 @@ impl Explainer<'_> {
     fn told(&self, conj: &Conj, covered: &[SchemaId]) -> Vec<Rule> {
         let members = self.members(conj).into_iter().filter(|id| !covered.contains(id));
         let schemas = members.map(|id| self.contract.graph.schema(id));
-        let texts = schemas.flat_map(|schema| {
-            let format = schema.format.as_ref().map(|format| format!("format {format}"));
-            let default =
-                schema.default.as_ref().map(|default| format!("default {}", clip(&default.to_string())));
-            format.into_iter().chain(default)
-        });
-        let texts: BTreeSet<String> = texts.collect();
+        let schemas: Vec<&Schema> = schemas.collect();
+        let formats = schemas.iter().filter_map(|schema| schema.format.as_ref());
+        let mut texts: BTreeSet<String> = formats.map(|format| format!("format {format}")).collect();
+        // The nearest to the use is what is meant there.
+        let default = schemas.iter().rev().find_map(|schema| schema.default.as_ref());
+        texts.extend(default.map(|default| format!("default {}", clip(&default.to_string()))));
         texts.into_iter().map(|text| Rule { text, how: None }).collect()
     }
 
@@ -409,28 +408,116 @@ pub(crate) fn carried(contract: &Reading) -> Vec<Constraint> {
             all.extend(body.fields.iter().flat_map(|field| constraints.of_member(field, &[])));
         }
     }
-    let operations = contract.api.operations.iter().chain(&contract.api.webhooks);
-    for id in operations.flat_map(judged) {
-        all.extend(constraints.at(&Conj::one(id), contract.shapes.of(id), &[]));
-    }
+    let operations = || contract.api.operations.iter().chain(&contract.api.webhooks);
+    let at = |id: SchemaId| constraints.at(&Conj::one(id), contract.shapes.of(id), &[]);
+    all.extend(operations().flat_map(judged).flat_map(at));
+    // Text and bytes are texts; what else is said of them nobody asks.
+    let asked = |found: &Constraint| found.keyword != "type" || !found.value.contains("string");
+    let passed = operations().flat_map(passed).flat_map(at).filter(asked);
+    all.extend(passed.map(|found| Constraint { how: How::Nothing, ..found }));
     let mut seen = BTreeSet::new();
     all.retain(|found| seen.insert((found.schema, found.keyword, found.value.clone())));
     all
 }
 
-/// Schemas of an operation that its values are held against: those of parameters, of what is no mere bytes
-/// in requests, and of JSON in answers.
+/// Schemas of an operation that its values are held against: those of parameters, of what is no mere text or
+/// bytes in requests, and of JSON in answers.
 fn judged(operation: &Operation) -> impl Iterator<Item = SchemaId> {
     let parameters = operation.parameters.iter().map(|parameter| parameter.schema);
-    let sent = operation.request_body.iter().flat_map(|body| &body.content);
-    let sent = sent.filter(|media| holds_values(media)).map(|media| media.schema);
-    let answers = operation.responses.iter().flat_map(|response| &response.content);
-    let answers = answers.filter(|media| MediaType::of(&media.name).is_json()).map(|media| media.schema);
-    parameters.chain(sent).chain(answers).flatten()
+    let sent = sent(operation).filter(|media| holds_values(media)).map(|media| media.schema);
+    let answers = answered(operation).filter(|media| MediaType::of(&media.name).is_json());
+    parameters.chain(sent).chain(answers.map(|media| media.schema)).flatten()
 }
 
-/// Whether a body is read as its schema says, and not as bytes alone.
+/// Schemas of an operation's text and bytes, which are handed on as they are. Of several items that follow one
+/// another the options decide.
+fn passed(operation: &Operation) -> impl Iterator<Item = SchemaId> {
+    let is_one = |media: &&api::MediaType| Framing::of(&MediaType::of(&media.name)).is_none();
+    let sent = sent(operation).filter(|media| !holds_values(media));
+    let answers = answered(operation).filter(|media| !MediaType::of(&media.name).is_json());
+    sent.chain(answers).filter(is_one).filter_map(|media| media.schema)
+}
+
+fn sent(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
+    operation.request_body.iter().flat_map(|body| &body.content)
+}
+
+fn answered(operation: &Operation) -> impl Iterator<Item = &api::MediaType> {
+    operation.responses.iter().flat_map(|response| &response.content)
+}
+
+/// Whether a body is read as its schema says, and not as text or bytes alone.
 fn holds_values(media: &api::MediaType) -> bool {
     let name = MediaType::of(&media.name);
-    name.is_json() || name.is_text() || name.is_form() || name.is_multipart()
+    name.is_json() || name.is_form() || name.is_multipart()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+    use super::*;
+    use crate::load::Sources;
+
+    /// Of a default beside a reference and the target's the one beside it counts, in code and in words.
+    #[test]
+    fn the_nearest_default_is_told() {
+        let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {
+            "S": {"type": "string", "default": "x"},
+            "O": {"type": "object", "properties": {
+                "beside": {"$ref": "#/components/schemas/S", "default": "y"},
+                "part": {"allOf": [{"$ref": "#/components/schemas/S"}], "default": "z"},
+                "none": {"$ref": "#/components/schemas/S"}}}}}}"##;
+        let project = Project::default();
+        let contract = project.understand(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let told = |name: &str| {
+            let rules = explain(&project, &contract, name).unwrap().remove(0).rules;
+            let told = rules.into_iter().filter(|rule| rule.text.starts_with("default"));
+            told.map(|rule| rule.text).collect::<Vec<_>>()
+        };
+        let expect = [("O.beside", "y"), ("O.part", "z"), ("O.none", "x")];
+        for (name, default) in expect {
+            assert_eq!(told(name), [format!("default \"{default}\"")], "{name}");
+        }
+        let files = project.emit(contract).unwrap().files.0;
+        let code: String = files.into_values().collect();
+        for (name, default) in expect {
+            let name = &name[2..];
+            let field = code.lines().position(|line| line.contains(&format!("pub {name}:"))).unwrap();
+            let docs = code.lines().take(field).collect::<Vec<_>>();
+            let nearest = docs.iter().rfind(|line| line.contains("Default: ")).unwrap();
+            assert!(nearest.contains(&format!("`\"{default}\"`")), "{name}: {nearest}");
+        }
+    }
+
+    /// A body is of the type that both sides have; of text and bytes nobody asks what a schema says.
+    #[test]
+    fn bodies_are_of_the_types_that_the_code_has() {
+        let text = r##"{"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"post": {
+            "operationId": "a", "responses": {"204": {"description": ""}},
+            "requestBody": {"content": {
+                "application/xml": {"schema": {"$ref": "#/components/schemas/Pet"}},
+                "text/plain": {"schema": {"type": "integer", "maximum": 5}},
+                "application/json": {"schema": {"type": "array", "maxItems": 3, "items": {"$ref": "#/components/schemas/Pet"}}},
+                "image/*": {"schema": {"type": "string", "maxLength": 7}}}}}}},
+            "components": {"schemas": {"Pet": {"type": "object", "minProperties": 1, "properties": {"id": {"type": "integer"}}}}}}"##;
+        let project = Project::default();
+        let contract = project.understand(Sources::from_texts(&[("t.json", "", text)]).unwrap()).unwrap();
+        let found = explain(&project, &contract, "a").unwrap().remove(0).parts;
+        let found: Vec<_> = found
+            .iter()
+            .map(|part| {
+                let rules: Vec<&str> = part.rules.iter().map(|rule| rule.text.as_str()).collect();
+                (part.wire.as_str(), part.ty.as_str(), rules.join(", "))
+            })
+            .collect();
+        let none = String::new;
+        let expect = [
+            ("application/xml", "String", none()),
+            ("text/plain", "String", none()),
+            ("application/json", "Vec<Pet>", "type array, maxItems 3, items elements".to_owned()),
+            ("image/*", "bytes of any media type in the range", none()),
+        ];
+        assert_eq!(found, expect);
+    }
 }

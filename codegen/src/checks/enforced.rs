@@ -23,6 +23,8 @@ pub enum How {
     Tables,
     /// Nothing: the owner's own type does.
     Owner,
+    /// Nothing: text and bytes are handed on as they are.
+    Nothing,
 }
 
 impl How {
@@ -34,6 +36,7 @@ impl How {
             Self::Check => "by `is_valid`",
             Self::Tables => "by `is_valid` through the tables",
             Self::Owner => "by the type that replaces it",
+            Self::Nothing => "by nothing",
         }
     }
 }

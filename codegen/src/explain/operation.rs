@@ -1,8 +1,8 @@
 //! Operations and webhooks: their method, arguments, bodies, answers.
 
-use super::{Explainer, Explanation, Part, holds_values, reason};
+use super::{Explainer, Explanation, Part, Rule, reason};
 use crate::{
-    plan::{Call, Case, Payload, Side, Streamed},
+    plan::{BodyType, Call, Case, Content, Payload, Side, Streamed},
     schema::SchemaId,
     together::Conj,
 };
@@ -40,19 +40,7 @@ impl Explainer<'_> {
                 rules: rules(parameter.schema),
             });
         }
-        let bodies = operation.request_body.iter().flat_map(|body| {
-            body.content.iter().map(move |media| (format!("body, {}", presence(body.required)), media))
-        });
-        for (presence, media) in bodies {
-            parts.push(Part {
-                wire: media.name.clone(),
-                name: String::new(),
-                ty: named(media.schema),
-                presence,
-                description: None,
-                rules: rules(media.schema.filter(|_| holds_values(media))),
-            });
-        }
+        parts.extend(self.bodies(call, &rules));
         parts.extend(self.answers(call));
         let text = [operation.summary.clone(), operation.description.clone()].into_iter().flatten();
         let text: Vec<String> = text.collect();
@@ -82,6 +70,37 @@ impl Explainer<'_> {
 }
 
 impl Explainer<'_> {
+    /// What it is sent, as both sides have it; `rules` are those of a schema, which no one asks of text and bytes.
+    fn bodies(&self, call: &Call<'_>, rules: &dyn Fn(Option<SchemaId>) -> Vec<Rule>) -> Vec<Part> {
+        let Some(body) = &call.body else { return Vec::new() };
+        let part = |(at, content): (usize, &Content<'_>)| {
+            let streamed = call.streams.body.as_ref().filter(|own| own.content_index == at);
+            let (ty, judged) = match streamed.map(|own| &own.content) {
+                Some(own @ Streamed::Items(item)) => (self.stream(own), item.schema),
+                Some(own) => (self.stream(own), None),
+                None => {
+                    let ty = &body.variants[content.variant].ty;
+                    (self.body(ty), content.media.schema.filter(|_| content.format.is_judged()))
+                }
+            };
+            let presence = format!("body, {}", presence(body.body.required));
+            let wire = content.media.name.clone();
+            Part { wire, ty, presence, rules: rules(judged), ..Part::default() }
+        };
+        body.contents.iter().enumerate().map(part).collect()
+    }
+
+    fn body(&self, ty: &BodyType) -> String {
+        match ty {
+            BodyType::Value(ty) => reason::name(self.contract, ty),
+            BodyType::Text => "String".to_owned(),
+            BodyType::Bytes => "bytes".to_owned(),
+            BodyType::Typed => "bytes of any media type in the range".to_owned(),
+            BodyType::Fields => "fields of a form".to_owned(),
+            BodyType::Form(name) => name.clone(),
+        }
+    }
+
     /// What it answers, as both sides have it: successes, then refusals.
     fn answers(&self, call: &Call<'_>) -> Vec<Part> {
         let streamed = |case: &Case, media_type: &str| {

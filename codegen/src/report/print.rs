@@ -25,12 +25,12 @@ pub(super) fn text(report: &Report, markdown: bool) -> String {
     }
 
     page.heading(2, "Constraints, and what enforces them");
-    let hows = [How::Type, How::Check, How::Tables, How::Owner];
+    let hows = [How::Type, How::Check, How::Tables, How::Owner, How::Nothing];
     let rows = report.constraints.iter().map(|(keyword, by)| {
         let counts = hows.iter().map(|how| by.get(how).map_or_else(String::new, ToString::to_string));
         std::iter::once((*keyword).to_owned()).chain(counts).collect()
     });
-    page.table(&["keyword", "type", "is_valid", "tables", "owner"], rows.collect());
+    page.table(&["keyword", "type", "is_valid", "tables", "owner", "nothing"], rows.collect());
 
     page.heading(2, "Types that hold more than their schemas accept");
     if report.looser.is_empty() {
