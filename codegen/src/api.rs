@@ -99,7 +99,7 @@ pub struct Operation {
     /// The path template as written: `/exchange/v1/me/ships`.
     pub path: String,
     /// The path template as it is sent and found: without what stands behind a `#`, and behind a `?`
-    /// only the pairs of a query that no parameter is.
+    /// only the pairs of a query that no parameter is; percent-encoded where a path must be.
     pub route: String,
     /// `tags`
     pub tags: Vec<String>,

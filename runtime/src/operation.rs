@@ -15,6 +15,7 @@ use crate::parameters::{Parameter, Scalar};
 use crate::schema::Validator;
 pub use crate::sequence::Framing;
 use crate::template;
+pub use crate::template::normal as normal_path;
 
 mod items;
 mod search;
@@ -28,7 +29,7 @@ pub struct Operation {
     pub id: &'static str,
     /// Upper case: `GET`.
     pub method: &'static str,
-    /// The path template: `/pets/{id}`. Pairs that the query of every request has stand behind it, as
+    /// The path template: `/pets/{id}`, in its normal form ([`normal_path`]). Pairs that the query of every request has stand behind it, as
     /// they are sent: `/pets?kind=cat`. Of webhooks and callbacks the name, which begins otherwise, or
     /// the id where an earlier one has that name and method.
     pub path: &'static str,
@@ -297,8 +298,8 @@ impl Operation {
         Some(if refusal { Outcome::Refusal } else { response.outcome })
     }
 
-    /// Whether the path fits the template. Both are compared as written, without decoding;
-    /// a placeholder stands for at least one character and for no `/`.
+    /// Whether the path fits the template. Both are compared in their normal form (RFC 3986, 6.2.2: `%61` is
+    /// `a`, `%2F` is no `/`); a placeholder stands for at least one character and for no `/`.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
         template::matches(self.path, path)

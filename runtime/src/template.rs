@@ -1,8 +1,96 @@
 //! Path templates: `/pets/{id}`, `/files/{name}.json`, `/compare/{base}...{head}`.
 //!
-//! A template is compared with a path segment by segment, as both are written. A
-//! placeholder takes as little as lets the rest of its segment match, never nothing.
+//! A template is compared with a path segment by segment, both in their normal form (RFC 3986, 6.2.2):
+//! unreserved characters stand for themselves, what no path holds is percent-encoded, and `%2F` is no `/`.
+//! A placeholder takes as little as lets the rest of its segment match, never nothing.
 //! Pairs of a query behind its last segment (`/pets?kind=cat`) are none of it.
+
+use std::{borrow::Cow, fmt::Write as _};
+
+/// Characters that stand in a path for themselves, and those that end it (RFC 3986, 3.3).
+const KEPT: &[u8] = b"-._~!$&'()*+,;=:@/?#";
+
+/// The literal parts of a template, or a path, in their normal form: what a client sends, and what a
+/// server compares.
+#[must_use]
+pub fn normal(template: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || KEPT.contains(&byte) || b"{}".contains(&byte);
+    if template.bytes().all(is_plain) {
+        return Cow::Borrowed(template);
+    }
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    loop {
+        let (literal, behind) = match rest.find('{') {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let mut bytes = literal.as_bytes();
+        while let Some((sign, length)) = sign(bytes) {
+            match sign {
+                Sign::Plain(byte) => out.push(char::from(byte)),
+                Sign::Encoded(byte) => drop(write!(out, "%{byte:02X}")),
+            }
+            bytes = &bytes[length..];
+        }
+        if behind.is_empty() {
+            return Cow::Owned(out);
+        }
+        let end = behind.find('}').map_or(behind.len(), |at| at + 1);
+        out.push_str(&behind[..end]);
+        rest = &behind[end..];
+    }
+}
+
+/// A byte of a path in its normal form.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Plain(u8),
+    Encoded(u8),
+}
+
+/// The first one, and how many bytes it takes.
+fn sign(text: &[u8]) -> Option<(Sign, usize)> {
+    let digit = |at: usize| text.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let encoded = match (text.first()?, digit(1), digit(2)) {
+        (b'%', Some(high), Some(low)) => u8::try_from(high * 16 + low).ok(),
+        _ => None,
+    };
+    Some(match (encoded, *text.first()?) {
+        (Some(byte), _) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => (Sign::Plain(byte), 3),
+        (Some(byte), _) => (Sign::Encoded(byte), 3),
+        (None, byte) if byte.is_ascii_alphanumeric() || KEPT.contains(&byte) => (Sign::Plain(byte), 1),
+        (None, byte) => (Sign::Encoded(byte), 1),
+    })
+}
+
+/// How much of a text the literal takes where it begins with it.
+fn taken(text: &str, literal: &str) -> Option<usize> {
+    let (mut at, mut literal) = (0, literal.as_bytes());
+    while let Some((wanted, length)) = sign(literal) {
+        let (found, width) = sign(text.as_bytes().get(at..)?)?;
+        if found != wanted {
+            return None;
+        }
+        at += width;
+        literal = &literal[length..];
+    }
+    text.is_char_boundary(at).then_some(at)
+}
+
+/// Where the literal first stands in a text behind its first character, and where it ends.
+fn next(text: &str, literal: &str, must_end: bool) -> Option<(usize, usize)> {
+    let mut at = 0;
+    while let Some((_, width)) = sign(text.as_bytes().get(at..)?) {
+        at += width;
+        if let Some(taken) = text.get(at..).and_then(|rest| taken(rest, literal))
+            && (!must_end || at + taken == text.len())
+        {
+            return Some((at, at + taken));
+        }
+    }
+    None
+}
 
 /// Whether the path fits.
 pub(crate) fn matches(template: &str, path: &str) -> bool {
@@ -59,26 +147,14 @@ fn walk<'t, 'p>(template: &'t str, path: &'p str, mut take: impl FnMut(&'t str, 
 
 fn fits<'t, 'p>(pattern: &'t str, segment: &'p str, take: &mut impl FnMut(&'t str, &'p str)) -> bool {
     let (literal, mut placeholder) = before_placeholder(pattern);
-    let Some(mut segment) = segment.strip_prefix(literal) else { return false };
+    let Some(mut segment) = taken(segment, literal).and_then(|at| segment.get(at..)) else { return false };
     while let Some((name, rest)) = placeholder {
-        let (literal, next) = before_placeholder(rest);
+        let (literal, following) = before_placeholder(rest);
         // The last literal must end the segment; one in between is taken where it first stands.
-        let end = match (next, segment.chars().next()) {
-            (_, None) => None,
-            (None, Some(_)) => segment.ends_with(literal).then(|| segment.len() - literal.len()),
-            (Some(_), Some(first)) => {
-                let from = first.len_utf8();
-                segment[from..].find(literal).map(|at| at + from)
-            }
-        };
-        match end {
-            Some(end) if end > 0 => {
-                take(name, &segment[..end]);
-                segment = &segment[end + literal.len()..];
-                placeholder = next;
-            }
-            _ => return false,
-        }
+        let Some((end, behind)) = next(segment, literal, following.is_none()) else { return false };
+        take(name, &segment[..end]);
+        segment = &segment[behind..];
+        placeholder = following;
     }
     segment.is_empty()
 }
@@ -111,8 +187,35 @@ mod tests {
             ("/pets", "/pets", "id", None),
             ("/pets/{id}?kind=cat", "/pets/7", "id", Some("7")),
             ("/pets/{id?}", "/pets/7", "id?", Some("7")),
+            ("/%C3%A4/{id}", "/%c3%a4/x", "id", Some("x")),
+            ("/%C3%A4/{id}", "/ä/x", "id", Some("x")),
+            ("/ä/{id}", "/%C3%A4/x", "id", Some("x")),
+            ("/a/{id}", "/%61/%41", "id", Some("%41")),
+            ("/{id}.x", "/%78%2e%78", "id", Some("%78")),
+            ("/{a}-{b}", "/%2D%2d%2D", "b", Some("%2D")),
+            ("/{id}41", "/%41", "id", None),
+            ("/a%7Cb/{id}", "/a|b/x", "id", Some("x")),
+            ("/a%2Fb/{id}", "/a/b/x", "id", None),
+            ("/a%2Fb/{id}", "/a%2fb/x", "id", Some("x")),
         ] {
             assert_eq!(value(template, path, name), expect, "{template} {path}");
+        }
+    }
+
+    /// RFC 3986, 2.1, 3.3, 6.2.2.
+    #[test]
+    fn literals_are_encoded_once() {
+        for (template, expect) in [
+            ("/a-b/{id}/c:d@e", "/a-b/{id}/c:d@e"),
+            ("/a b/{na me}", "/a%20b/{na me}"),
+            ("/ä/{ä}.ä", "/%C3%A4/{ä}.%C3%A4"),
+            (r#"/a|b"c<d>^`\"#, "/a%7Cb%22c%3Cd%3E%5E%60%5C"),
+            ("/a%20b%2f%41", "/a%20b%2FA"),
+            ("/a%zz/100%", "/a%25zz/100%25"),
+            ("/[a]?x=1", "/%5Ba%5D?x=1"),
+        ] {
+            assert_eq!(normal(template), expect);
+            assert_eq!(normal(expect), expect, "{template}");
         }
     }
 

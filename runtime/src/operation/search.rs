@@ -37,11 +37,12 @@ fn descend(
         }
         low
     };
+    let normal = template::normal(own);
     // `Less` for what comes before, `Greater` for placeholders.
     let compare = |other: Option<&str>, equal: Ordering| match other {
         None => Ordering::Less,
         Some(other) if other.contains('{') => Ordering::Greater,
-        Some(other) => other.cmp(own).then(equal),
+        Some(other) => other.cmp(&*normal).then(equal),
     };
     let literal = position(&|other| compare(other, Ordering::Equal));
     let behind = position(&|other| compare(other, Ordering::Less));
@@ -114,5 +115,25 @@ mod tests {
             }
         }
         assert!(asked > 200, "{asked}");
+    }
+
+    /// RFC 3986, 6.2.2: of one path there are several spellings.
+    #[test]
+    fn a_path_is_found_however_it_is_encoded() {
+        let paths = ["/%C3%A4", "/%C3%A4/{id}", "/a", "/a%20b", "/a%2Fb", "/a%7Cb/{id}"];
+        let all: Vec<Operation> = paths.map(|path| Operation { path, ..Operation::NONE }).to_vec();
+        let table = Operations::new(Vec::leak(all), &[0, 1, 2, 3, 4, 5]);
+        for (path, at) in [
+            ("/%c3%a4", Some(0)),
+            ("/ä", Some(0)),
+            ("/%61", Some(2)),
+            ("/a%20b", Some(3)),
+            ("/a%2fb", Some(4)),
+            ("/a/b", None),
+            ("/%C3%a4/x", Some(1)),
+            ("/a|b/x", Some(5)),
+        ] {
+            assert_eq!(first(&table, path), at, "{path}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Parameters: path and operation merged, styles, path templates.
 
-use contract_runtime::Json;
+use contract_runtime::{Json, operation::normal_path};
 
 use crate::{
     api::{Parameter, ParameterIn},
@@ -201,8 +201,9 @@ impl<'t> Reader<'_, 't> {
     }
 }
 
-/// A template without the names of its placeholders.
+/// A template without the names of its placeholders, in the form that is sent.
 pub(super) fn shape(path: &str) -> String {
+    let path = &*normal_path(path);
     let mut out = String::with_capacity(path.len());
     let mut inside = false;
     for each in path.chars() {

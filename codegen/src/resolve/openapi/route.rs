@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use contract_runtime::operation::normal_path;
+
 use crate::{
     api::{Operation, Parameter, ParameterIn},
     diagnostics::Diagnostic,
@@ -222,7 +224,7 @@ impl Reader<'_, '_> {
         let is_moved = |each: &Parameter| each.location == ParameterIn::Path && moved.contains(&each.name);
         operation.parameters.retain(|each| !is_moved(each));
         let mark = if kept.is_empty() { "" } else { "?" };
-        operation.route = format!("{route}{mark}{}", kept.join("&"));
+        operation.route = format!("{}{mark}{}", normal_path(&route), kept.join("&"));
         let idle = |parameter: &Parameter| {
             parameter.location == ParameterIn::Path && !names.contains(&parameter.name)
         };
@@ -325,6 +327,7 @@ mod tests {
             ("?x=1", query("y"), "/a?x=1", "query y?", 1),
             ("?x=1&y&=z", String::new(), "/a?x=1&y", "", 1),
             // A server reads it like a form.
+            (" ä/%2f%41%", String::new(), "/a%20%C3%A4/%2FA%25", "", 0),
             ("?x=a+b", String::new(), "/a?x=a%20b", "", 1),
             ("?x=a%20b/{c", String::new(), "/a", "query x", 2),
             ("?x=a b/c%2b", String::new(), "/a?x=a%20b%2Fc%2B", "", 1),

@@ -238,6 +238,7 @@ fn problems() {
         ("paths:\n  a: {}\n".to_owned(), "invalid-openapi /paths/a".to_owned()),
         ("paths:\n  /a{: {get: {}}\n".to_owned(), "invalid-openapi /paths/~1a{/get".to_owned()),
         (format!("paths:\n  /a/{{b}}/{{b}}: {{get: {{parameters: [{b}]}}}}\n"), "path-parameter /paths/~1a~1{b}~1{b}/get".to_owned()),
+        ("paths:\n  /a b: {}\n  /a%20b: {}\n".to_owned(), "duplicate-path /paths/~1a%20b".to_owned()),
         ("paths:\n  /a/{b}: {}\n  /a/{c}: {}\n".to_owned(), "duplicate-path /paths/~1a~1{c}".to_owned()),
         ("paths:\n  /a: {get: {operationId: x}}\n  /b: {get: {operationId: x}}\n".to_owned(), "duplicate-operation /paths/~1b/get".to_owned()),
         ("paths:\n  /a: {fetch: {}}\n".to_owned(), "unknown-field /paths/~1a/fetch".to_owned()),
