@@ -25,7 +25,7 @@ use crate::{
         tokens::is_token,
     },
     diagnostics::{Diagnostic, Diagnostics},
-    resolve::{discover::Discovery, lenient},
+    resolve::{dialect::version, discover::Discovery, lenient},
     schema::SchemaId,
     tree::{Member, Place, SourceId, Tree, Value, join},
 };
@@ -79,7 +79,8 @@ pub(crate) fn read(
         let root = Spot { source: id, pointer: String::new(), tree: &source.tree };
         let paths = source.tree.get("paths").map_or(&[][..], Tree::members);
         let apart = route::apart(paths.iter().map(|path| path.key.as_str()));
-        let mut reader = Reader { discovery, ids, problems, schemes: BTreeSet::new(), apart };
+        let references_say = !version(&source.tree).is_some_and(|version| version.starts_with("3.0"));
+        let mut reader = Reader { discovery, ids, problems, schemes: BTreeSet::new(), apart, references_say };
         apis.push(reader.api(&root));
     }
     apis
@@ -145,6 +146,8 @@ struct Reader<'a, 't> {
     schemes: BTreeSet<String>,
     /// Paths and names of their queries by whose values they are told apart.
     apart: BTreeSet<(String, String)>,
+    /// Whether what stands beside a `$ref` counts.
+    references_say: bool,
 }
 
 impl<'t> Reader<'_, 't> {
@@ -326,32 +329,32 @@ impl<'t> Reader<'_, 't> {
         };
         operation.request_body = spot
             .get("requestBody")
-            .and_then(|body| self.behind(&body))
-            .filter(|body| body.get("content").is_some())
-            .map(|body| RequestBody {
+            .and_then(|each| Some((self.behind(&each)?, each)))
+            .filter(|(body, _)| body.get("content").is_some())
+            .map(|(body, each)| RequestBody {
                 place: body.place(),
                 required: body.flag("required"),
-                description: body.text("description"),
+                description: self.description(&each),
                 content: self.content(&body),
             });
         if let Some(responses) = spot.get("responses").and_then(|responses| self.behind(&responses)) {
-            for (key, response) in responses.members() {
+            for (key, each) in responses.members() {
                 let Some(status) = status(key) else { continue };
                 if operation.responses.iter().any(|known| known.status == status) {
                     let message = format!("the status `{key}` is here twice, in another case");
-                    let problem = Diagnostic::error("invalid-openapi", message).at(response.place());
+                    let problem = Diagnostic::error("invalid-openapi", message).at(each.place());
                     self.problems.push(problem.mended("the first counts"));
                     continue;
                 }
-                let Some(response) = self.behind(&response) else {
+                let Some(response) = self.behind(&each) else {
                     // The status is known, what comes with it is not.
-                    operation.responses.push(unknown_response(&response, status));
+                    operation.responses.push(unknown_response(&each, status));
                     continue;
                 };
                 operation.responses.push(Response {
                     place: response.place(),
                     status,
-                    description: response.text("description").unwrap_or_default(),
+                    description: self.description(&each).unwrap_or_default(),
                     content: self.content(&response),
                     headers: self.headers(&response),
                 });
@@ -441,19 +444,19 @@ impl<'t> Reader<'_, 't> {
     fn headers(&mut self, spot: &Spot<'t>) -> Vec<Header> {
         let Some(headers) = spot.get("headers") else { return Vec::new() };
         let mut out = Vec::new();
-        for (name, header) in headers.entries() {
+        for (name, each) in headers.entries() {
             if name.eq_ignore_ascii_case("content-type") {
                 // OpenAPI 3.1, 4.8.17.1.
                 let message = format!("the response header `{name}` is described by `content`");
-                self.problems.push(Diagnostic::note("ignored", message).at(header.place()));
+                self.problems.push(Diagnostic::note("ignored", message).at(each.place()));
                 continue;
             }
-            let Some(header) = self.behind(&header) else { continue };
+            let Some(header) = self.behind(&each) else { continue };
             let (schema, content) = self.typed(&header, "a header");
             out.push(Header {
                 name: name.to_owned(),
                 required: header.flag("required"),
-                description: header.text("description"),
+                description: self.description(&each),
                 explode: header.flag("explode"),
                 schema,
                 content,
@@ -504,6 +507,20 @@ impl<'t> Reader<'_, 't> {
     fn behind(&self, spot: &Spot<'t>) -> Option<Spot<'t>> {
         let (source, pointer, tree) = self.discovery.behind(spot.source, &spot.pointer, spot.tree).ok()?;
         tree.is_object().then_some(Spot { source, pointer, tree })
+    }
+
+    /// What the first reference says that says something, else what they lead to (OpenAPI 3.1, 4.8.23). In
+    /// 3.0 references say nothing (3.0, 4.7.23).
+    fn description(&self, spot: &Spot<'t>) -> Option<String> {
+        let mut spot = spot.clone();
+        loop {
+            let at = (spot.source, spot.pointer.clone());
+            let next = self.discovery.links.get(&at).filter(|_| spot.tree.get("$ref").is_some());
+            let own = spot.text("description").filter(|_| next.is_none() || self.references_say);
+            let (Some((source, pointer)), None) = (next, &own) else { return own };
+            let tree = self.discovery.sources.get(*source)?.tree.at(pointer)?;
+            spot = Spot { source: *source, pointer: pointer.clone(), tree };
+        }
     }
 
     fn schema(&self, spot: &Spot<'t>) -> Option<SchemaId> {

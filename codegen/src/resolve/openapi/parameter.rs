@@ -54,7 +54,7 @@ impl<'t> Reader<'_, 't> {
         let mut out: Vec<Parameter> = Vec::new();
         for each in list.elements() {
             let Some(spot) = self.behind(&each) else { continue };
-            let Some(parameter) = self.parameter(&spot) else { continue };
+            let Some(parameter) = self.parameter(&each, &spot) else { continue };
             if let Some(first) = out.iter().find(|other| same(other, &parameter)) {
                 let message = format!(
                     "the {} parameter `{}` is here twice",
@@ -72,8 +72,9 @@ impl<'t> Reader<'_, 't> {
         out
     }
 
-    /// `None` for one that is ignored or has no name or place.
-    fn parameter(&mut self, spot: &Spot<'t>) -> Option<Parameter> {
+    /// What stands at `each`, and behind its reference at `spot`. `None` for one that is ignored or has no
+    /// name or place.
+    fn parameter(&mut self, each: &Spot<'t>, spot: &Spot<'t>) -> Option<Parameter> {
         let name = spot.text("name")?;
         let within = spot.get("in")?;
         let location = match &*lenient::text(within.tree)? {
@@ -117,7 +118,7 @@ impl<'t> Reader<'_, 't> {
             location,
             required: required || location == ParameterIn::Path,
             deprecated: spot.flag("deprecated"),
-            description: spot.text("description"),
+            description: self.description(each),
             style,
             explode,
             allow_reserved: spot.flag("allowReserved"),

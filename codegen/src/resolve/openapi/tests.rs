@@ -30,6 +30,57 @@ fn good(body: &str) -> (Graph, Api) {
     (graph, api)
 }
 
+/// OpenAPI 3.1, 4.8.23: what a reference says counts, the first that says something. In 3.0 (4.7.23) it is
+/// ignored.
+#[test]
+fn what_stands_beside_a_reference_counts() {
+    const COMPONENTS: &str = "components:
+  parameters:
+    A: {name: a, in: query, schema: {type: string}, description: shared}
+    Chain: {$ref: '#/components/parameters/Own'}
+    Own: {$ref: '#/components/parameters/B', description: own}
+    B: {name: b, in: query, schema: {type: string}, description: shared}
+  requestBodies: {A: {content: {a/b: {}}, description: shared}}
+  responses: {A: {description: shared}}
+  headers: {A: {schema: {type: string}, description: shared}}
+";
+    for (version, beside, expect, chained) in [
+        ("3.1.0", ", description: own", "own", "own"),
+        ("3.2.0", ", description: own", "own", "own"),
+        ("3.1.0", "", "shared", "own"),
+        ("3.0.3", ", description: own", "shared", "shared"),
+    ] {
+        let to = |kind: &str| format!("{{$ref: '#/components/{kind}/A'{beside}}}");
+        let text = format!(
+            "openapi: {version}
+info: {{title: T, version: '1'}}
+paths:
+  /a:
+    post:
+      parameters: [{}, {{$ref: '#/components/parameters/Chain'}}]
+      requestBody: {}
+      responses:
+        '200': {}
+        '201': {{description: x, headers: {{H: {}}}}}
+{COMPONENTS}",
+            to("parameters"),
+            to("requestBodies"),
+            to("responses"),
+            to("headers"),
+        );
+        let (_, apis, _) = all(&[("api.yaml", &text)]);
+        let operation = &apis[0].operations[0];
+        let [first, second] = operation.parameters.as_slice() else { panic!("{version}") };
+        let body = operation.request_body.as_ref().unwrap();
+        let header = &operation.responses[1].headers[0];
+        for said in [&first.description, &body.description, &header.description] {
+            assert_eq!(said.as_deref(), Some(expect), "{version} {beside}");
+        }
+        assert_eq!(operation.responses[0].description, expect, "{version} {beside}");
+        assert_eq!(second.description.as_deref(), Some(chained), "{version} {beside}");
+    }
+}
+
 /// One spot, and no operation or body is lost.
 #[test]
 fn methods_and_media_types_are_read_as_they_are_meant() {
