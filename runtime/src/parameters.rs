@@ -16,6 +16,11 @@
 //! * Of several shapes that one text fits (`oneOf` a string or a list), readers take the first
 //!   that the schema accepts: plain value, list, object; of plain values number, boolean, text.
 //!   So a list of one comes back as that one, and the string `7` as the number.
+//! * A list that stands where anything may is read back where its name is repeated, and is refused where
+//!   it would be one text; an object there is refused.
+//! * Of an object whose members have places of their own, servers look for the declared ones, for other
+//!   names are those of others; members beside them are refused, unless it says what they are or
+//!   declares none.
 //! * Integers are written as digits, whatever their JSON looks like (`5e2` as `500`).
 //! * Lists and objects inside of lists and objects are JSON text, except below `deepObject`,
 //!   where they take more brackets (`a[b][c]=1`) and lists of plain values repeat their name.

@@ -61,8 +61,12 @@ fn is_mixed(shape: Shape) -> bool {
     let mixed = |scalar| matches!(scalar, Scalar::Any | Scalar::Of(_));
     match shape {
         Shape::Scalar(scalar) | Shape::Array(scalar) => mixed(scalar),
-        Shape::Object(members) => members.iter().any(|(_, shape)| is_mixed(*shape)),
-        Shape::Map(members, others) => mixed(others) || is_mixed(Shape::Object(members)),
+        Shape::Object(members) => {
+            members.iter().any(|(_, shape)| matches!(shape, Shape::Json) || is_mixed(*shape))
+        }
+        Shape::Map(members, others) => {
+            mixed(others) || others == Scalar::Json || is_mixed(Shape::Object(members))
+        }
         Shape::OneOf(_) | Shape::Json | Shape::Form(..) => false,
     }
 }
@@ -100,6 +104,12 @@ impl Attempt {
                     return Ok(None);
                 }
                 self.list(scalar, values, decode).map(Some)
+            }
+            // What may be anything is a list where its name is repeated.
+            (Shape::Scalar(scalar @ Scalar::Any), _)
+                if parameter.explode && pairs.values(parameter.name).nth(1).is_some() =>
+            {
+                self.list(scalar, pairs.values(parameter.name), decode).map(Some)
             }
             _ => {
                 let mut values = pairs.values(parameter.name);
@@ -161,7 +171,7 @@ impl Attempt {
         items: impl Iterator<Item = &'a str>,
         decode: Decode,
     ) -> Result<Json, Unreadable> {
-        items.map(|item| self.scalar(scalar, item, decode)).collect::<Result<_, _>>().map(Json::Array)
+        items.map(|item| self.inner(scalar, item, decode)).collect::<Result<_, _>>().map(Json::Array)
     }
 
     /// `decoded`: the names are, values never.
@@ -177,13 +187,12 @@ impl Attempt {
         for (name, raw) in pairs {
             let name = if decoded { Cow::Borrowed(name) } else { decode(name).ok_or(Unreadable)? };
             let shape = shape_of(fields, others, &name);
-            let value = match shape {
-                Shape::Scalar(scalar) => self.scalar(scalar, raw, decode)?,
-                _ => json(&decode(raw).ok_or(Unreadable)?)?,
+            let scalar = match shape {
+                Shape::Scalar(scalar) => scalar,
+                _ => Scalar::Json,
             };
-            if object.insert(name.into_owned(), value).is_some() {
-                return Err(Unreadable);
-            }
+            let value = self.inner(scalar, raw, decode)?;
+            add(&mut object, &name, value, decoded && may_repeat(fields, shape, &name))?;
         }
         Ok(object)
     }
@@ -231,10 +240,17 @@ impl Attempt {
             (Shape::Array(scalar), [index]) if index.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.push(object, name, scalar, raw)
             }
-            (Shape::Scalar(scalar), []) => once(object, name, self.scalar(scalar, raw, decode)?),
-            (_, []) => once(object, name, json(&decode(raw).ok_or(Unreadable)?)?),
+            (Shape::Scalar(scalar), []) => {
+                let value = self.inner(scalar, raw, decode)?;
+                add(object, name, value, may_repeat(fields, shape, name))
+            }
+            (_, []) => {
+                let value = self.inner(Scalar::Json, raw, decode)?;
+                add(object, name, value, may_repeat(fields, shape, name))
+            }
             (_, below) => {
-                let inner = inner.unwrap_or((&[], Scalar::Text));
+                let anything = matches!(shape, Shape::Scalar(Scalar::Any | Scalar::Json) | Shape::Json);
+                let inner = inner.unwrap_or((&[], if anything { Scalar::Any } else { Scalar::Text }));
                 if !object.contains_key(name) {
                     object.insert((*name).to_owned(), Json::Object(Map::new()));
                 }
@@ -249,10 +265,33 @@ impl Attempt {
     fn push(self, object: &mut Map<Json>, name: &str, scalar: Scalar, raw: &str) -> Result<(), Unreadable> {
         let item = self.scalar(scalar, raw, decode)?;
         match object.get_mut(name) {
-            Some(Json::Array(items)) => items.push(item),
-            _ => return once(object, name, Json::Array(vec![item])),
+            Some(Json::Array(items)) => {
+                items.push(item);
+                Ok(())
+            }
+            _ => add(object, name, Json::Array(vec![item]), false),
         }
-        Ok(())
+    }
+
+    /// One value inside of a list or an object, where lists and objects are JSON text. What may be JSON
+    /// and is none is a string.
+    fn inner(self, scalar: Scalar, raw: &str, decode: Decode) -> Result<Json, Unreadable> {
+        let text = decode(raw).ok_or(Unreadable)?;
+        let may_be_json = match scalar {
+            Scalar::Json => true,
+            Scalar::Any => text.starts_with(['[', '{']),
+            _ => false,
+        };
+        if may_be_json
+            && !self.text
+            && let Ok(value) = json(&text)
+        {
+            return Ok(value);
+        }
+        Ok(match scalar {
+            Scalar::Text | Scalar::Json => Json::String(text.into_owned()),
+            scalar => scalar.value(&text, self.text),
+        })
     }
 
     fn scalar(self, scalar: Scalar, raw: &str, decode: Decode) -> Result<Json, Unreadable> {
@@ -285,8 +324,20 @@ fn shape_of(fields: &[(&'static str, Shape)], others: Scalar, name: &str) -> Sha
     declared.map_or(Shape::Scalar(others), |(_, shape)| *shape)
 }
 
-fn once(object: &mut Map<Json>, name: &str, value: Json) -> Result<(), Unreadable> {
-    object.try_insert(name.to_owned(), value).map_err(|_| Unreadable)
+/// Whether a name that is repeated is a list: of what nobody declared, and of what may be anything.
+fn may_repeat(fields: &[(&'static str, Shape)], shape: Shape, name: &str) -> bool {
+    matches!(shape, Shape::Scalar(Scalar::Any) | Shape::Json)
+        || !fields.iter().any(|(field, _)| *field == name)
+}
+
+fn add(object: &mut Map<Json>, name: &str, value: Json, repeats: bool) -> Result<(), Unreadable> {
+    match object.get_mut(name) {
+        None => drop(object.insert(name.to_owned(), value)),
+        Some(_) if !repeats => return Err(Unreadable),
+        Some(Json::Array(items)) => items.push(value),
+        Some(first) => *first = Json::Array(vec![std::mem::take(first), value]),
+    }
+    Ok(())
 }
 
 fn json(text: &str) -> Result<Json, Unreadable> {

@@ -212,6 +212,8 @@ pub fn read_form(fields: &[Parameter], others: Scalar, body: &str) -> Option<Jso
             let below = || name.strip_prefix(field.name).is_some_and(|rest| rest.starts_with('['));
             match field.style {
                 Style::DeepObject => below(),
+                // It has all that belongs to no other field.
+                _ if field.explode && matches!(field.shape, Shape::Map(..)) => true,
                 _ if field.explode && !members.is_empty() => {
                     members.iter().any(|(member, _)| *member == name)
                 }

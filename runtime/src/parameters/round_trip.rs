@@ -205,6 +205,49 @@ fn nested_members_come_back_below_deep_object() {
     assert_eq!(read.as_deref(), Some(r#"{"tags":["1","2"],"a":{"l":["z"]}}"#));
 }
 
+/// What anything may be comes back: lists repeat their name, what is inside of others is JSON text.
+#[test]
+fn open_values_come_back() {
+    let open = Shape::Map(&[], Scalar::Any);
+    let objects = [
+        r#"{"k":1}"#,
+        r#"{"k":[1,2]}"#,
+        r#"{"k":[1,"a",true],"l":"x","m":-1.50}"#,
+        r#"{"k":[[1],[2]],"l":{"a":{"b":[1,2],"c":"d"}},"e":{}}"#,
+        r#"{"a b":"[not json","c":"{"}"#,
+    ];
+    for (location, style) in STYLES {
+        for explode in [false, true] {
+            for value in objects {
+                let json = Json::parse(value.as_bytes()).unwrap();
+                let is_sent = check(&row(location, style, explode, open), &json);
+                assert!(is_sent || value.contains('['), "{location:?} {style:?} {explode} {value}");
+            }
+        }
+    }
+    for value in ["[1,2]", r#"["a",true,null]"#, r#"[{"a":1},[2]]"#] {
+        let json = Json::parse(value.as_bytes()).unwrap();
+        let query = row(Location::Query, Style::Form, true, Shape::Scalar(Scalar::Any));
+        assert_eq!(check(&query, &json), !value.contains("null"), "{value}");
+    }
+    // Lists of members that are lists themselves, or one of several.
+    let lists = Shape::Map(&[("either", Shape::Json)], Scalar::Json);
+    for value in [r#"{"k":[1,2],"either":["a","b"]}"#, r#"{"k":[1],"either":["a"]}"#, r#"{"either":"a"}"#] {
+        let json = Json::parse(value.as_bytes()).unwrap();
+        assert!(check(&row(Location::Query, Style::DeepObject, true, lists), &json), "{value}");
+    }
+}
+
+/// Names beside declared members are those of others.
+#[test]
+fn what_the_client_sends_of_an_object_is_looked_for() {
+    let declared = Shape::Object(&[("a", Shape::Scalar(Scalar::Text))]);
+    let row = row(Location::Query, Style::Form, true, declared);
+    let json = |text: &str| Json::parse(text.as_bytes()).unwrap();
+    assert!(check(&row, &json(r#"{"a":"1"}"#)));
+    assert!(!check(&row, &json(r#"{"a":"1","b":"2"}"#)));
+}
+
 /// As deep as a document, whatever a sender writes.
 #[test]
 fn what_stands_below_deep_object_is_as_deep_as_a_document() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Location, Parameter, Shape, Style, scalar::in_digits};
+use super::{Location, Parameter, Scalar, Shape, Style, scalar::in_digits};
 use crate::{Json, Map, violation::Path};
 
 /// Why a value has no text here: JSON Pointer below the parameter, and the JSON Schema
@@ -22,6 +22,7 @@ fn no<T>(at: &Path<'_>, keyword: &'static str) -> Written<T> {
 /// `name=value` for each pair of a query, a form or a cookie, encoded. None for `null`.
 pub(crate) fn pairs(parameter: &Parameter, value: &Json) -> Written<Vec<(String, String)>> {
     let value = &*in_digits(parameter.shape, value);
+    is_told_apart(parameter, value, parameter.explode)?;
     let mut out = Vec::new();
     let name = parameter.encode_name(parameter.name);
     match value {
@@ -39,11 +40,14 @@ pub(crate) fn pairs(parameter: &Parameter, value: &Json) -> Written<Vec<(String,
             }
         }
         Json::Object(members) if parameter.style == Style::DeepObject => {
-            deep(parameter, &name, members, &Path::Root, &mut out)?;
+            deep(parameter, parameter.shape, &name, members, &Path::Root, &mut out)?;
             needs_a_member(parameter, &out)?;
         }
         Json::Object(members) if parameter.explode => {
             for (member, text) in texts(members)? {
+                if !parameter.shape.looks_for(member) {
+                    return no(&Path::Root.key(member), "additionalProperties");
+                }
                 out.push((parameter.encode_name(member), parameter.encode(&text, &[])));
             }
             needs_a_member(parameter, &out)?;
@@ -113,6 +117,7 @@ pub(crate) fn other_pairs(name: &str, value: &Json) -> Written<Vec<(String, Stri
 /// What stands in the place of `{name}`.
 pub(crate) fn path(parameter: &Parameter, value: &Json) -> Written<String> {
     let value = &*in_digits(parameter.shape, value);
+    is_told_apart(parameter, value, false)?;
     let name = encoded(parameter.name, &[]);
     let (first, between) = match parameter.style {
         Style::Label => (".", if parameter.explode { "." } else { "," }),
@@ -161,6 +166,7 @@ pub(crate) fn path(parameter: &Parameter, value: &Json) -> Written<String> {
 /// The text of a header; `None` for a header that is left out.
 pub(crate) fn header(parameter: &Parameter, value: &Json) -> Written<Option<String>> {
     let value = &*in_digits(parameter.shape, value);
+    is_told_apart(parameter, value, false)?;
     let plain = |text: String, at: &Path<'_>, part: bool| {
         let separated = part && text.contains(',');
         if text.trim() != text || separated { no(at, "pattern") } else { Ok(text) }
@@ -200,6 +206,42 @@ pub(crate) fn header(parameter: &Parameter, value: &Json) -> Written<Option<Stri
         single => plain(element(single, &Path::Root)?, &Path::Root, false)?,
     };
     Ok(Some(text))
+}
+
+/// Whether a value that may be anything is told from plain text where it is read: a list is, where it
+/// repeats its name.
+fn is_told_apart(parameter: &Parameter, value: &Json, repeats: bool) -> Written {
+    let anything = matches!(parameter.shape, Shape::Scalar(Scalar::Any));
+    match value {
+        Json::Object(_) if anything => no(&Path::Root, "type"),
+        Json::Array(items) if anything && !repeats && !items.is_empty() => no(&Path::Root, "type"),
+        _ => Ok(()),
+    }
+}
+
+impl Shape {
+    /// Whether a member is looked for where each has a place of its own.
+    fn looks_for(self, name: &str) -> bool {
+        let is_object = |shape: &Self| matches!(shape, Self::Object(_) | Self::Map(..));
+        match self {
+            Self::Object(fields) => fields.iter().any(|(field, _)| *field == name),
+            Self::OneOf(shapes) => {
+                let mut objects = shapes.iter().filter(|shape| is_object(shape)).peekable();
+                objects.peek().is_none() || objects.any(|shape| shape.looks_for(name))
+            }
+            _ => true,
+        }
+    }
+
+    /// What a member stands for, where that is said.
+    fn member(self, name: &str) -> Option<Self> {
+        let (fields, others) = match self {
+            Self::Object(fields) => (fields, None),
+            Self::Map(fields, others) => (fields, Some(Self::Scalar(others))),
+            _ => return None,
+        };
+        fields.iter().find(|(field, _)| *field == name).map(|(_, shape)| *shape).or(others)
+    }
 }
 
 impl Parameter {
@@ -284,6 +326,7 @@ fn joined(parameter: &Parameter, value: &Json) -> Written<String> {
 /// `name[a]=1`, `name[a][b]=2`, `name[c]=3&name[c]=4`.
 fn deep(
     parameter: &Parameter,
+    shape: Shape,
     name: &str,
     members: &Map<Json>,
     at: &Path<'_>,
@@ -295,10 +338,15 @@ fn deep(
             return no(&at, "propertyNames");
         }
         let name = format!("{name}%5B{}%5D", encoded(member, &[]));
+        let shape = shape.member(member).unwrap_or(Shape::Scalar(Scalar::Any));
+        let is_json = matches!(shape, Shape::Json | Shape::Scalar(Scalar::Json));
         match value {
             Json::Null => {}
-            Json::Object(members) if !members.is_empty() => deep(parameter, &name, members, &at, out)?,
-            Json::Array(items) if !items.iter().any(is_nested) => {
+            Json::Object(members) if !members.is_empty() => {
+                deep(parameter, shape, &name, members, &at, out)?;
+            }
+            // One of a list alone looks like itself.
+            Json::Array(items) if !items.iter().any(is_nested) && !(is_json && items.len() == 1) => {
                 for (index, item) in items.iter().enumerate() {
                     let text = element(item, &at.index(index))?;
                     out.push((name.clone(), parameter.encode(&text, &[])));
@@ -453,6 +501,16 @@ mod tests {
         check(Parameter::HEADER, r#"["a,b"]"#, "/0", "pattern");
         check(Parameter { explode: true, ..Parameter::HEADER }, r#"{"a=b":1}"#, "/a=b", "propertyNames");
         check(Parameter::PATH, "null", "", "type");
+        // What no server looks for, and what looks like a text.
+        let closed = Shape::Object(&[("a", Shape::Scalar(Scalar::Text))]);
+        check(Parameter { shape: closed, ..query }, r#"{"a":"1","b":2}"#, "/b", "additionalProperties");
+        let either = Shape::OneOf(const { &[Shape::Scalar(Scalar::Text), Shape::Object(&[])] });
+        check(Parameter { shape: either, ..query }, r#"{"b":2}"#, "/b", "additionalProperties");
+        let anything = Shape::Scalar(Scalar::Any);
+        check(Parameter { shape: anything, ..query }, r#"{"a":1}"#, "", "type");
+        check(Parameter { shape: anything, ..joined(Style::Form) }, "[1,2]", "", "type");
+        check(Parameter { shape: anything, ..Parameter::PATH }, "[1,2]", "", "type");
+        check(Parameter { shape: anything, ..Parameter::HEADER }, "[1,2]", "", "type");
         check(Parameter { explode: true, ..Parameter::PATH }, "[]", "", "minItems");
     }
 }
