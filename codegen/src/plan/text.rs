@@ -219,8 +219,11 @@ impl Given<'_> {
                 };
                 Some((member.name, shape))
             });
-            let fields = fields.collect::<Option<_>>()?;
+            let fields = fields.collect::<Option<Vec<_>>>()?;
             let others = match self.others(&facts) {
+                // Members that nobody names are all there is of it (JSON Schema, 10.3.2.3: what is absent is
+                // as good as `true`). Beside declared ones they would take in what belongs to others.
+                None if fields.is_empty() && self.is_open(&facts) => Some(Scalar::Any),
                 None => None,
                 Some(others) => Some(self.text_at(&others, &below)?.scalar().unwrap_or(Scalar::Json)),
             };
@@ -301,6 +304,12 @@ impl Given<'_> {
         let all = facts.members.iter().chain(&facts.conditional);
         let mut others = all.filter_map(|&id| self.graph.schema(id).additional_properties);
         others.find(|&others| self.graph.schema(others).boolean != Some(false)).map(Conj::one)
+    }
+
+    /// Whether members beside the declared ones may be allowed.
+    fn is_open(&self, facts: &Facts) -> bool {
+        let patterns = |&id: &SchemaId| !self.graph.schema(id).pattern_properties.is_empty();
+        !self.is_closed(facts) || facts.members.iter().any(patterns)
     }
 
     /// Whether no members are allowed beside the declared ones.
