@@ -769,45 +769,20 @@ fn mutations() {
     }
 }
 
-/// `null` that the `type` refuses is told like any other value; beside `nullable` it is one of them.
-#[test]
-fn null_in_an_enumeration_of_another_type_is_told() {
-    let check = |schema: &str, expect: usize| {
-        let (_, _, problems) = all(&[("a.json", schema)]);
-        let told =
-            problems.iter().filter(|each| each.message.contains("which no value of the `type` beside it is"));
-        assert_eq!(told.count(), expect, "{schema}: {problems}");
-    };
-    check(r#"{"type": "string", "enum": ["a", null]}"#, 1);
-    check(r#"{"type": "integer", "enum": [1, null]}"#, 1);
-    check(r#"{"type": "string", "enum": ["a", [1]]}"#, 1);
-    check(r#"{"type": ["string", "null"], "enum": ["a", null]}"#, 0);
-    check(r#"{"enum": ["a", null]}"#, 0);
-    let old = |schema: &str| {
-        format!(
-            r#"{{"openapi": "3.0.3", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "components": {{"schemas": {{"A": {schema}}}}}}}"#
-        )
-    };
-    check(&old(r#"{"type": "string", "nullable": true, "enum": ["a", null]}"#), 0);
-    check(&old(r#"{"type": "string", "enum": ["a", null]}"#), 1);
-}
-
 /// An OpenAPI document moves to a version of OpenAPI, and a schema to one of JSON Schema.
 #[test]
 fn advice_about_void_words_is_of_the_documents_own_kind() {
     let check = |document: &str, expect: &str| {
         let (_, _, problems) = all(&[("a.json", document)]);
-        let said: Vec<&str> = problems.iter().filter_map(|each| each.help.as_deref()).collect();
-        assert!(said.iter().any(|help| help.contains(expect)), "{expect}: {said:?}");
+        let mut said = problems.iter().filter_map(|each| each.help.as_deref());
+        assert!(said.any(|help| help.contains(expect)), "{expect}: {problems}");
     };
     check(
-        r##"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {
-            "A": {"type": "string"}, "B": {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A", "readOnly": true}}}}}}"##,
+        r##"{"openapi": "3.0.3", "info": {"title": "T", "version": "1"}, "paths": {}, "components": {"schemas": {"A": {}, "B": {"$ref": "#/components/schemas/A", "readOnly": true}}}}"##,
         "or move to OpenAPI 3.1,",
     );
     check(
-        r##"{"$schema": "http://json-schema.org/draft-07/schema#", "definitions": {"a": {}}, "properties": {
-            "b": {"$ref": "#/definitions/a", "maxLength": 3}}}"##,
+        r##"{"$schema": "http://json-schema.org/draft-07/schema#", "$ref": "#/definitions/a", "maxLength": 3, "definitions": {"a": {}}}"##,
         "or move to 2020-12,",
     );
 }

@@ -656,6 +656,30 @@ mod tests {
         }
     }
 
+    /// `null` that the `type` refuses is told like any other value; beside `nullable` it is one of them.
+    #[test]
+    fn null_in_an_enumeration_of_another_type_is_told() {
+        let check = |schema: &str, expect: usize| {
+            let (_, problems) = graph(&[("a.json", schema)]);
+            let told = problems
+                .iter()
+                .filter(|each| each.message.contains("which no value of the `type` beside it is"));
+            assert_eq!(told.count(), expect, "{schema}: {problems}");
+        };
+        check(r#"{"type": "string", "enum": ["a", null]}"#, 1);
+        check(r#"{"type": "integer", "enum": [1, null]}"#, 1);
+        check(r#"{"type": "string", "enum": ["a", [1]]}"#, 1);
+        check(r#"{"type": ["string", "null"], "enum": ["a", null]}"#, 0);
+        check(r#"{"enum": ["a", null]}"#, 0);
+        let old = |schema: &str| {
+            format!(
+                r#"{{"openapi": "3.0.3", "info": {{"title": "T", "version": "1"}}, "paths": {{}}, "components": {{"schemas": {{"A": {schema}}}}}}}"#
+            )
+        };
+        check(&old(r#"{"type": "string", "nullable": true, "enum": ["a", null]}"#), 0);
+        check(&old(r#"{"type": "string", "enum": ["a", null]}"#), 1);
+    }
+
     /// What one of several says of no value is said by the others.
     #[test]
     fn literals_of_another_type_stay_in_branches() {
