@@ -346,7 +346,7 @@ fn deep(
                 deep(parameter, shape, &name, members, &at, out)?;
             }
             // One of a list alone looks like itself.
-            Json::Array(items) if !items.iter().any(is_nested) && !(is_json && items.len() == 1) => {
+            Json::Array(items) if !(items.iter().any(is_nested) || (is_json && items.len() == 1)) => {
                 for (index, item) in items.iter().enumerate() {
                     let text = element(item, &at.index(index))?;
                     out.push((name.clone(), parameter.encode(&text, &[])));
