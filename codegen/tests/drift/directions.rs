@@ -2,7 +2,7 @@
 
 use contract_codegen::drift::Level;
 
-use crate::rules::{A, B, Case, S, changes, check, schema_of};
+use crate::rules::{A, B, Case, S, changes, check, operation, schema_of};
 
 /// Read-only members are never sent by clients, and write-only ones never by the service: what asks for
 /// such a member in a request asks for nothing (OpenAPI 3.0.3, 4.7.24.2).
@@ -183,4 +183,16 @@ fn what_an_annotation_speaks_of_may_be_sent() {
         let found = levels(&schema_of(version, &longest(5)), &schema_of(version, &longest(4)));
         assert_eq!(found, (A, writers), "{version}");
     }
+}
+
+/// One direction only, where a schema has only one.
+#[test]
+fn what_is_only_answered_breaks_no_writer() {
+    let response = |schema: &str| {
+        operation(&format!(
+            r#""responses":{{"200":{{"description":"","content":{{"a/b":{{"schema":{schema}}}}}}}}}"#
+        ))
+    };
+    let found = changes(&response(r#"{"enum":["a","b"]}"#), &response(r#"{"enum":["a"]}"#), true);
+    assert_eq!(found.iter().map(|change| (change.readers, change.writers)).collect::<Vec<_>>(), [(A, S)]);
 }

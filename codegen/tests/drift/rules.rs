@@ -720,18 +720,6 @@ fn within_a_major_version_optional_fields_stay() {
     assert!(found.iter().any(|change| change.rule == "property-removed" && change.readers == B));
 }
 
-/// One direction only, where a schema has only one.
-#[test]
-fn directions() {
-    let response = |schema: &str| {
-        operation(&format!(
-            r#""responses":{{"200":{{"description":"","content":{{"a/b":{{"schema":{schema}}}}}}}}}"#
-        ))
-    };
-    let found = changes(&response(r#"{"enum":["a","b"]}"#), &response(r#"{"enum":["a"]}"#), true);
-    assert_eq!(found.iter().map(|change| (change.readers, change.writers)).collect::<Vec<_>>(), [(A, S)]);
-}
-
 /// A cautious verdict that a proof settles, or a witness confirms.
 #[test]
 fn proofs() {
