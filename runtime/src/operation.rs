@@ -298,8 +298,8 @@ impl Operation {
         Some(if refusal { Outcome::Refusal } else { response.outcome })
     }
 
-    /// Whether the path fits the template. Both are compared in their normal form (RFC 3986, 6.2.2: `%61` is
-    /// `a`, `%2F` is no `/`); a placeholder stands for at least one character and for no `/`.
+    /// Whether the path fits the template. Of both is compared what must be percent-encoded as that, in either case;
+    /// `%61` is no `a`, and `%2F` is no `/`. A placeholder stands for at least one character and for no `/`.
     #[must_use]
     pub fn matches(&self, path: &str) -> bool {
         template::matches(self.path, path)
