@@ -57,7 +57,7 @@ Examples:
     ///
     /// Hand-written Rust opens with `//!`, has at most 800 lines and no `mod.rs`; generated files
     /// carry the generator's header; every row of docs/requirements.md is named by a test of each of
-    /// its sides; every fault of client/e2e/faults.md has tests, which are there; the commands of
+    /// its sides; every fault of exchange/client/e2e/faults.md has tests, which are there; the commands of
     /// README.md exist; no path of somebody's machine, no unfinished work, no dead link; every
     /// dependency has its reason; Cargo.lock is there; every crate says what a registry asks.
     #[command(after_help = "Exit codes:
@@ -86,7 +86,7 @@ Examples:
     Test(TestArgs),
     /// Run the tests of everything that can happen to a client.
     ///
-    /// client/e2e/faults.md lists the faults, what is expected of each, and the tests that show it;
+    /// exchange/client/e2e/faults.md lists the faults, what is expected of each, and the tests that show it;
     /// `cargo xtask tidy` sees to it that they are there. Builds what `cargo xtask test` builds. Says how long the tests
     /// took, and when that was more than a minute.
     #[command(after_help = "Exit codes:
@@ -157,7 +157,7 @@ Examples:
     /// `httpx` carries a client of every area, written by hand from the text of the contract. `oauth4webapi` judges
     /// tokens and proofs of our client, in place of our gateway; `oidc-provider` is its issuer there.
     /// `schemathesis` makes requests of the document that the gateway serves, right and wrong ones, and judges the
-    /// answers. Their scripts are in service/tests/peers.
+    /// answers. Their scripts are in exchange/service/tests/peers.
     #[command(after_help = "Exit codes:
   0  every step of every peer came out as it has to
   1  a step did not, or the service or our client could not be built or started

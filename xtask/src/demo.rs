@@ -47,6 +47,6 @@ mod tests {
         let command = command(&root);
         let given: Vec<_> = command.get_args().map(|arg| arg.to_string_lossy()).collect();
         assert_eq!(given, ["run", "--package", "exchange-client-e2e", "--example", "demo"]);
-        assert!(root.join("client/e2e/examples/demo.rs").is_file());
+        assert!(root.join("exchange/client/e2e/examples/demo.rs").is_file());
     }
 }

@@ -1,5 +1,5 @@
 //! `faults`: what can happen to a client, and the tests that show what becomes of it, by the table of
-//! client/e2e/faults.md.
+//! exchange/client/e2e/faults.md.
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Where the table is.
-pub(crate) const TABLE: &str = "client/e2e/faults.md";
+pub(crate) const TABLE: &str = "exchange/client/e2e/faults.md";
 
 /// As long as all of them may take, on a machine that does nothing else: in virtual time nobody waits.
 const LONGEST: Duration = Duration::from_secs(60);

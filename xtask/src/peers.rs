@@ -1,6 +1,6 @@
 //! `peers`: clients, an issuer and a guard that others wrote, against service and client of this checkout.
 //!
-//! Each peer is a script in `service/tests/peers/` over packages that are installed below `target/`. It says
+//! Each peer is a script in `exchange/service/tests/peers/` over packages that are installed below `target/`. It says
 //! one line of JSON a step, which [`mod@print`] shows. The service runs beside it as a process ([`beside`]): the
 //! sandbox for clients, `serve` with an external issuer for `oidc-provider`. For `oauth4webapi` it is the other way
 //! round: two peers run beside our client, an example of its crate. Nothing else needs either language.
@@ -34,7 +34,7 @@ use crate::{
 /// Where everything goes that this command makes.
 const TARGET: &str = "target/peers";
 /// The scripts.
-const SCRIPTS: &str = "service/tests/peers";
+const SCRIPTS: &str = "exchange/service/tests/peers";
 /// Our client, as the peers meet it; from the scripts' folder.
 const OUR_CLIENT: &str = "../../../client/examples/peer_client.rs";
 /// How long a process may take until it answers.

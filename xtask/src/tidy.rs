@@ -140,7 +140,10 @@ mod tests {
     fn an_empty_repository_lacks_the_files_that_every_rule_reads() {
         let (problems, areas) = check(&Repository::default(), &Known::default());
         let files: Vec<&str> = problems.iter().map(|problem| problem.file.as_str()).collect();
-        assert_eq!(files, ["docs/requirements.md", "client/e2e/faults.md", "README.md", "Cargo.lock"]);
+        assert_eq!(
+            files,
+            ["docs/requirements.md", "exchange/client/e2e/faults.md", "README.md", "Cargo.lock"]
+        );
         assert!(areas.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! The faults of client/e2e/faults.md: each has its number and tests, and the tests are there.
+//! The faults of exchange/client/e2e/faults.md: each has its number and tests, and the tests are there.
 
 use crate::{
     faults::{TABLE, rows},
@@ -52,12 +52,12 @@ mod tests {
             check,
             &[(TABLE, bad.as_str()), code],
             &[
-                "client/e2e/faults.md:5 faults",
-                "client/e2e/faults.md:5 faults",
-                "client/e2e/faults.md:6 faults",
-                "client/e2e/faults.md:6 faults",
+                "exchange/client/e2e/faults.md:5 faults",
+                "exchange/client/e2e/faults.md:5 faults",
+                "exchange/client/e2e/faults.md:6 faults",
+                "exchange/client/e2e/faults.md:6 faults",
             ],
         );
-        assert_problems(check, &[code], &["client/e2e/faults.md faults"]);
+        assert_problems(check, &[code], &["exchange/client/e2e/faults.md faults"]);
     }
 }

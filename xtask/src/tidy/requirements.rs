@@ -43,17 +43,18 @@ impl Side {
     const fn duty(self) -> (&'static str, &'static str) {
         match self {
             Self::Contract => ("which the contract must express", "generated/, schemas/ or tests/"),
-            Self::Service => ("which the service must do", "service/"),
-            Self::Client => ("which the client must do", "client/ or cli/"),
+            Self::Service => ("which the service must do", "exchange/service/"),
+            Self::Client => ("which the client must do", "exchange/client/ or exchange/cli/"),
         }
     }
 
     /// The side that a test speaks for, by the folder it stands in.
     fn of(path: &str) -> Option<Self> {
-        match path.split('/').next()? {
-            "service" => Some(Self::Service),
-            "client" | "cli" => Some(Self::Client),
-            "generated" | "schemas" | "tests" => Some(Self::Contract),
+        let mut folders = path.split('/');
+        match (folders.next()?, folders.next()?) {
+            ("exchange", "service") => Some(Self::Service),
+            ("exchange", "client" | "cli") => Some(Self::Client),
+            ("generated" | "schemas" | "tests", _) => Some(Self::Contract),
             _ => None,
         }
     }
@@ -216,7 +217,7 @@ mod tests {
 
     /// What the other sides of the table's rows need.
     const OTHERS: [(&str, &str); 2] =
-        [("service/tests/all/a.rs", "// AA-01\n"), ("cli/tests/all/a.rs", "// AA-02\n")];
+        [("exchange/service/tests/all/a.rs", "// AA-01\n"), ("exchange/cli/tests/all/a.rs", "// AA-02\n")];
 
     #[test]
     fn rows_of_the_contract_need_a_test() {
@@ -245,7 +246,10 @@ mod tests {
         for (files, expect) in [
             (vec![service], vec!["docs/requirements.md:6 requirements"]),
             (vec![client], vec!["docs/requirements.md:5 requirements"]),
-            (vec![service, ("client/src/a.rs", "// AA-02\n")], vec!["docs/requirements.md:6 requirements"]),
+            (
+                vec![service, ("exchange/client/src/a.rs", "// AA-02\n")],
+                vec!["docs/requirements.md:6 requirements"],
+            ),
             (vec![service, client], Vec::new()),
         ] {
             assert_problems(problems, &[&[(ROWS, TABLE), contract], &files[..]].concat(), &expect);
@@ -301,8 +305,8 @@ mod tests {
             vec![("K", 1, contract.to_owned()), ("S", 1, service.to_owned()), ("C", 1, client.to_owned())]
         };
         assert_eq!(uncovered("tests/tests/all/a.rs"), expect("", "AA-01", "AA-02"));
-        assert_eq!(uncovered("service/tests/all/a.rs"), expect("AA-01", "", "AA-02"));
-        assert_eq!(uncovered("cli/tests/all/a.rs"), expect("AA-01", "AA-01", ""));
+        assert_eq!(uncovered("exchange/service/tests/all/a.rs"), expect("AA-01", "", "AA-02"));
+        assert_eq!(uncovered("exchange/cli/tests/all/a.rs"), expect("AA-01", "AA-01", ""));
         assert_eq!(uncovered("dpop/tests/all/a.rs"), expect("AA-01", "AA-01", "AA-02"));
     }
 

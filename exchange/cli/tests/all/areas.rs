@@ -1,0 +1,271 @@
+//! What is asked of the exchange directly.
+
+use std::process::Stdio;
+
+use exchange_service::sandbox::Act;
+use expect_test::expect;
+
+use crate::kit::{Desk, MEMBER, ended};
+
+/// SVC-12, CLI-05: the label that the member chose, and no computer's name.
+#[tokio::test]
+async fn an_installation_is_named() {
+    let desk = Desk::connected().await;
+    expect![[r#"
+        exit 0
+        err| this installation is called Gaming desk
+    "#]]
+    .assert_eq(&desk.run(&["label", "Gaming desk"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| {"label":"Desk 2"}
+    "#]]
+    .assert_eq(&desk.json(&["label", "Desk 2"]).await.shown());
+    expect![[r#"
+        exit 2
+        err| error: a label has 1 to 40 letters, digits, dots, underscores, hyphens and spaces, and begins with no space
+        err|   -> see --help
+    "#]].assert_eq(&desk.run(&["label", "a:b"]).await.shown());
+    let mut command = desk.command(&["label", "ada-pc"]);
+    command.env("HOSTNAME", "Ada-PC.home.test");
+    expect![[r#"
+        exit 2
+        err| error: a label is not the name of the computer, which nobody else has to know: choose another
+        err|   -> see --help
+    "#]]
+    .assert_eq(&crate::kit::finish(command).await.shown());
+    // What was chosen is shown from then on.
+    assert_eq!(desk.json(&["status"]).await.json()["label"], "Desk 2");
+}
+
+/// SVC-15: each answer with what follows from it; the handle itself is printed nowhere.
+#[tokio::test]
+async fn a_handle_is_checked() {
+    let desk = Desk::connected().await;
+    let check = async |handle: &str| {
+        let ran = desk.run(&["check-handle", handle]).await;
+        assert!(!ran.out.contains(handle) && !ran.err.contains(handle));
+        ran.shown()
+    };
+    expect![[r#"
+        exit 0
+        out| match: this game account is yours
+    "#]]
+    .assert_eq(&check("sandbox_MEMBER").await);
+    expect![[r#"
+        exit 7
+        out| mismatch: your profile names another game account: nothing is synchronised until you have looked at it
+    "#]].assert_eq(&check("Somebody_Else").await);
+    desk.sandbox.act(MEMBER, Act::Handle { handle: None }).await.unwrap();
+    expect![[r#"
+        exit 7
+        out| unknown: your profile names no game account: confirm that this one is yours, or enter it in your profile
+    "#]].assert_eq(&check("Somebody_Else").await);
+    expect![[r#"
+        exit 2
+        err| error: a handle has 3 to 60 letters, digits, hyphens and underscores
+        err|   -> correct it before it is sent again
+    "#]]
+    .assert_eq(&check("no handle!").await);
+    expect![[r#"
+        exit 7
+        out| {"maySync":false,"message":"your profile names no game account: confirm that this one is yours, or enter it in your profile","result":"unknown"}
+    "#]].assert_eq(&desk.json(&["check-handle", "Somebody_Else"]).await.shown());
+}
+
+/// RES-13, CLI-04: what resolves, what may be several, and what matches nothing.
+#[tokio::test]
+async fn references_are_looked_up() {
+    let desk = Desk::connected().await;
+    let args = ["resolve", "--kind", "material", "Sandbox Metal", "Sandbox Mettal", "Nothing at all"];
+    expect![[r#"
+        exit 0
+        out| REFERENCE                  STATUS     NAME           KEY
+        out| {"name":"Sandbox Metal"}   resolved   Sandbox Metal  material-sandbox-metal
+        out| {"name":"Sandbox Mettal"}  ambiguous  Sandbox Metal  material-sandbox-metal
+        out| {"name":"Nothing at all"}  unmatched
+        err| note: references that match nothing: 1; they cannot be sent in a change
+    "#]]
+    .assert_eq(&desk.run(&args).await.shown());
+    expect![[r#"
+        exit 0
+        out| {"results":[{"entries":[{"bt":"material-sandbox-metal","name":"Sandbox Metal"}],"locKeyUnresolved":false,"reference":{"name":"Sandbox Metal"},"status":"resolved"}]}
+    "#]].assert_eq(&desk.json(&args[..4]).await.shown());
+    // The key is known to the next command: TYP-03.
+    let kept = std::fs::read_to_string(catalogue(&desk)).unwrap();
+    assert!(kept.contains("material-sandbox-metal"), "{kept}");
+    expect![[r#"
+        exit 0
+        out| PLACE                    KIND               ID
+        out| Sandbox City Hangar      CITY           990001
+        out| Sandbox Station Storage  SPACE_STATION  990002
+    "#]]
+    .assert_eq(&desk.run(&["locations"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| {"items":[{"name":"Sandbox City Hangar","uex":{"id":990001,"kind":"CITY"}}]}
+    "#]]
+    .assert_eq(&desk.json(&["locations", "city"]).await.shown());
+}
+
+fn catalogue(desk: &Desk) -> std::path::PathBuf {
+    let mut folders = vec![desk.home.path().join("state")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.ends_with("catalogue.json") {
+                return path;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+    panic!("nothing is remembered")
+}
+
+#[tokio::test]
+async fn units_and_rosters_are_listed() {
+    let desk = Desk::connected().await;
+    expect![[r#"
+        exit 0
+        out| NAME              SHORT  KIND                  ID
+        out| IRIDIUM           IRI    ORGANISATIONSLEITUNG  unit-iridium
+        out| Sandbox Squadron  SBX    SQUADRON              unit-squadron
+    "#]]
+    .assert_eq(&desk.run(&["org-units", "list"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| name   Sandbox Squadron
+        out| short  SBX
+        out| kind   SQUADRON
+        out| id     unit-squadron
+    "#]]
+    .assert_eq(&desk.run(&["org-units", "show", "unit-squadron"]).await.shown());
+    expect![[r#"
+        exit 1
+        err| {"error":{"code":"failed","exit":1,"message":"you belong to no unit with the id none","next":"look with `org-units list`"}}
+    "#]].assert_eq(&desk.json(&["org-units", "show", "none"]).await.shown());
+    let members = desk.json(&["org-stock", "members", "unit-squadron"]).await.json();
+    assert!(members["items"].as_array().unwrap().len() >= 2, "{members}");
+    // A unit of which the member is no Logistician: exit code 5, and nothing on the standard output.
+    let refused = desk.json(&["org-stock", "members", "unit-iridium"]).await;
+    assert_eq!((refused.code, refused.error()["code"].as_str()), (5, Some("NOT_PERMITTED")));
+}
+
+/// DEM-07, DEM-08, DEM-11: one count or the other, read seldom, and withheld demand says why.
+#[tokio::test]
+async fn demand_is_counted_one_way_and_read_seldom() {
+    let desk = Desk::connected().await;
+    expect![[r#"
+        exit 0
+        out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU  KEY
+        out| Sandbox Helmet        3 PIECE                yes               item-sandbox-helmet
+        out| Sandbox Rifle Desert  8 PIECE                yes               item-sandbox-rifle-desert
+        out| Sandbox Metal          35 SCU           650                    material-sandbox-metal
+        out| Sandbox Trade Goods    12 SCU             0                    material-sandbox-goods
+        err| as of <moment>, internal to your organisation
+    "#]]
+    .assert_eq(&desk.run(&["demand", "list"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| WANTED                   OPEN  QUALITY FROM  CRAFTABLE BY YOU  KEY
+        out| Sandbox Component    24 PIECE             0                    material-sandbox-component
+        out| Sandbox Metal          35 SCU           650                    material-sandbox-metal
+        out| Sandbox Metal           6 SCU           650                    material-sandbox-metal
+        out| Sandbox Trade Goods    12 SCU             0                    material-sandbox-goods
+        out| Sandbox Trade Goods   2.5 SCU             0                    material-sandbox-goods
+        err| as of <moment>, internal to your organisation
+    "#]]
+    .assert_eq(&desk.run(&["demand", "list", "--by", "materials"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| material      Sandbox Metal
+        out| key           material-sandbox-metal
+        out| open          35 SCU
+        out| quality from  650
+        out| ordered as    material-order
+        out| refined from  Sandbox Ore (Raw)
+        out|
+        out| material      Sandbox Metal
+        out| key           material-sandbox-metal
+        out| open          6 SCU
+        out| quality from  650
+        out| ordered as    item-order
+        out| refined from  Sandbox Ore (Raw)
+        err| as of <moment>, internal to your organisation
+    "#]]
+    .assert_eq(&desk.run(&["demand", "show", "sandbox metal", "--by", "materials"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| item       Sandbox Helmet
+        out| key        item-sandbox-helmet
+        out| open       3 PIECE
+        out| craftable  by you
+        err| as of <moment>, internal to your organisation
+    "#]]
+    .assert_eq(&desk.run(&["demand", "show", "item-sandbox-helmet"]).await.shown());
+    let one = desk.json(&["demand", "show", "material-sandbox-goods"]).await.json();
+    assert_eq!((one["materials"].as_array().unwrap().len(), one["items"].as_array().unwrap().len()), (1, 0));
+    assert_eq!(desk.run(&["demand", "show", "nothing"]).await.code, 1);
+    // What changes within five minutes is not asked for.
+    let before = desk.json(&["demand", "list"]).await.json();
+    desk.sandbox
+        .act(MEMBER, Act::JobOrder { order: "job-order-plating".into(), state: "completed".into() })
+        .await
+        .unwrap();
+    assert_eq!(desk.json(&["demand", "list"]).await.json(), before);
+    let other = Desk::connected().await;
+    other.sandbox.act(MEMBER, Act::Role { unit: "unit-squadron".into(), role: None }).await.unwrap();
+    expect![[r#"
+        exit 0
+        err| note: demand is withheld: only members of a unit that takes part in profit sharing may see it
+    "#]]
+    .assert_eq(&other.run(&["demand", "list"]).await.shown());
+    expect![[r#"
+        exit 0
+        out| {"updatedAt":"<moment>","withheld":"NOT_PERMITTED"}
+        err| note: demand is withheld: only members of a unit that takes part in profit sharing may see it
+    "#]]
+    .assert_eq(&other.json(&["demand", "list"]).await.shown());
+}
+
+/// CLI-04, ERR-15: what stops a client is told in words, exit code 5.
+#[tokio::test]
+async fn a_suspended_client_says_so() {
+    let desk = Desk::connected().await;
+    let act = Act::Suspend { client: "sandbox-client".into(), suspended: true };
+    desk.sandbox.act("sandbox-admin", act).await.unwrap();
+    let ran = desk.json(&["locations"]).await;
+    assert_eq!((ran.code, ran.error()["code"].as_str()), (5, Some("CLIENT_SUSPENDED")), "{}", ran.shown());
+}
+
+/// DRF-05, DRF-13, DRF-14: a refinery order is staged, and its link is printed only because the member says so. Where
+/// nobody could be got to that, nothing is sent, as a draft costs one of the day's writes.
+#[tokio::test]
+async fn a_refinery_order_is_staged() {
+    let desk = Desk::connected().await;
+    let order = include_str!("../../../../schemas/fixtures/refinery-draft/valid/full.json");
+    let file = desk.file("order.json", order);
+    let blueprints = desk.home.path().join("blueprints.json");
+    let blueprints = blueprints.to_str().unwrap();
+    assert_eq!(desk.run(&["envelope", "write", blueprints, "Sandbox Knife"]).await.code, 0);
+    for draft in [["draft", "refinery", file.as_str()], ["draft", "blueprints", blueprints]] {
+        let mut nowhere = desk.command(&draft);
+        nowhere.env("http_proxy", "http://127.0.0.1:1");
+        let unsent = ended(nowhere.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()).await;
+        assert!(
+            unsent.code == 7 && unsent.out.is_empty() && unsent.err.contains("--print-link"),
+            "{}",
+            unsent.shown()
+        );
+    }
+    let printed = desk.json(&["draft", "refinery", &file, "--print-link"]).await;
+    assert!(
+        printed.json()["link"].as_str().unwrap().starts_with(&desk.sandbox.origin()),
+        "{}",
+        printed.shown()
+    );
+    let file = desk.file("order.json", r#"{"schemaVersion": 1}"#);
+    assert_eq!(desk.run(&["draft", "refinery", &file]).await.code, 2);
+}

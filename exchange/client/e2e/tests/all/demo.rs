@@ -1,0 +1,95 @@
+//! The demonstration is what the README shows of it, and the picture shows what stands there.
+//!
+//! `UPDATE=1 cargo test -p exchange-client-e2e --test all demo` draws the picture anew.
+
+#[path = "../../../../cli/tests/all/draw.rs"]
+mod draw;
+
+use std::path::Path;
+
+use exchange_client_e2e::{
+    SandboxClock, Waiting,
+    demo::{Stage, run},
+};
+
+use self::draw::{draw, parts};
+
+const README: &str = include_str!("../../../../../README.md");
+
+/// What the README shows of it.
+fn shown() -> &'static str {
+    let mut blocks = README.split("```text\n").filter_map(|block| block.split("\n```").next());
+    blocks.find(|block| block.starts_with("1. The exchange starts")).expect("the README shows it")
+}
+
+/// Ports, codes and seconds by their kind: these are of one run.
+fn normal(text: &str) -> String {
+    let line = |line: &str| {
+        let mut words: Vec<String> = line.split(' ').map(word).collect();
+        for at in 1..words.len() {
+            let is_seconds = words[at].trim_end_matches([',', '.']) == "s";
+            if is_seconds && words[at - 1].parse::<f64>().is_ok() {
+                words[at - 1] = "<seconds>".to_owned();
+            }
+        }
+        words.join(" ")
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn word(word: &str) -> String {
+    if let Some((before, rest)) = word.split_once("127.0.0.1:") {
+        return format!(
+            "{before}<address>{}",
+            rest.trim_start_matches(|letter: char| letter.is_ascii_digit())
+        );
+    }
+    let is_letters = |part: &str| part.len() == 4 && part.bytes().all(|byte| byte.is_ascii_uppercase());
+    match word.split_once('-') {
+        Some((first, second)) if is_letters(first) && is_letters(second) => "<code>".to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+/// Every line of it, in a time that nobody waits for.
+#[tokio::test]
+async fn the_demonstration_is_what_the_readme_shows() {
+    let mut stage = Stage { out: Vec::new(), colour: true };
+    run(&mut stage, |sandbox| SandboxClock::of(sandbox, Waiting::MovesOn).environment()).await.unwrap();
+    let told = String::from_utf8(stage.out).unwrap();
+    // Headings stand out, and nothing else.
+    let plain = told.replace("\n\u{1b}[1m", "\n").replace("\u{1b}[0m\n", "\n");
+    assert_eq!((told.matches('\u{1b}').count(), plain.matches('\u{1b}').count()), (14, 0), "{told}");
+    assert_eq!(normal(plain.trim()), normal(shown()));
+}
+
+/// The picture is drawn of what the README says, letter by letter.
+#[test]
+fn the_picture_is_what_the_readme_shows() {
+    let prompt = ["$ ", "cargo xtask demo"].map(str::to_owned);
+    let mut lines: Vec<_> = vec![["prompt", ""].into_iter().zip(prompt).collect(), Vec::new()];
+    lines.extend(shown().lines().map(|line| match line.as_bytes().first() {
+        Some(b'1'..=b'9') => parts(&format!("\u{1b}[1m{line}\u{1b}[0m")),
+        _ => parts(line),
+    }));
+    let drawn =
+        draw("the demonstration, from the start of the exchange to the end of both connections", &lines);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("pictures/demo.svg");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &drawn).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let again = "UPDATE=1 cargo test -p exchange-client-e2e --test all demo";
+    assert_eq!(kept, drawn, "the README shows something else; to draw it anew: {again}");
+}
+
+#[test]
+fn what_differs_from_run_to_run_is_made_the_same() {
+    let of = |port: u16, code: &str, seconds: &str| {
+        format!(
+            "gateway  http://127.0.0.1:{port}/x and type {code}\n it {seconds} s apart, 142.5 SCU in {seconds} s."
+        )
+    };
+    assert_eq!(normal(&of(40_833, "VFSJ-ZZGN", "5.1")), normal(&of(1, "ABCD-EFGH", "17.04")));
+    assert_ne!(normal("8 to 142.5 SCU"), normal("8 to 142.6 SCU"));
+}

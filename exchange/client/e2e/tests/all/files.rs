@@ -1,0 +1,155 @@
+//! What becomes of files and secrets where something beside the exchange is in the way: a disk that cannot be written, a
+//! secret store that is locked; and what the client is not built with.
+
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use bytes::Bytes;
+use exchange_client::{
+    CredentialError, Entry, ErrorKind, InMemory, Session,
+    api::{
+        Transport,
+        runtime::{client::ReqwestTransport, operation::Operation, transport::Sending},
+        scopes::Scope,
+    },
+    testkit::{Asked, Hooked},
+};
+use exchange_client_e2e::{MEMBER, SandboxClock, Waiting, identity, place};
+use exchange_service::sandbox::Sandbox;
+use http::Request;
+
+/// A store that takes the key, and is locked when a token comes.
+fn locking() -> Hooked<InMemory> {
+    Hooked::new("Locking Store", InMemory::new(), async |asked, entry| match (asked, entry) {
+        (Asked::Write, Entry::AccessToken | Entry::RefreshToken) => Err(CredentialError::Locked),
+        _ => Ok(()),
+    })
+}
+
+/// The network, and every secret that the provider handed out on it.
+#[derive(Clone)]
+struct Overheard(ReqwestTransport, Arc<Mutex<Vec<String>>>);
+
+impl Transport for Overheard {
+    fn send<'a>(&'a self, operation: &'static Operation, request: Request<Bytes>) -> Sending<'a> {
+        Box::pin(async move {
+            let answer = self.0.send(operation, request).await?;
+            let body = serde_json::from_slice::<serde_json::Value>(answer.body()).unwrap_or_default();
+            let named = ["access_token", "refresh_token", "device_code"].iter();
+            let secrets = named.filter_map(|name| Some(body[*name].as_str()?.to_owned()));
+            self.1.lock().unwrap().extend(secrets);
+            Ok(answer)
+        })
+    }
+}
+
+/// Whether a file below a folder has this text anywhere.
+fn holds(folder: &Path, text: &str) -> bool {
+    std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).any(|path| {
+        if path.is_dir() {
+            return holds(&path, text);
+        }
+        let bytes = std::fs::read(path).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+/// IDP-18: a store that is locked when the tokens come is named in the error; no byte of them is in any file, and nobody
+/// is signed in.
+#[tokio::test]
+async fn a_locked_store_leaves_no_secret_in_files() {
+    let (sandbox, folder) = (Sandbox::start().await.unwrap(), tempfile::tempdir().unwrap());
+    let clock = SandboxClock::of(&sandbox, Waiting::MovesOn);
+    let network = Overheard(ReqwestTransport::new().unwrap(), Arc::default());
+    let open = || {
+        let session = Session::builder(&place(&sandbox), &identity("sandbox-client"));
+        let session = session.state_folder(folder.path()).environment(clock.environment());
+        session.transport(network.clone()).credentials(locking()).open()
+    };
+    let session = open().await.unwrap();
+    let login = session.sign_in(&[Scope::ExchangeStockRead]).await.unwrap();
+    sandbox.approve(login.user_code(), MEMBER).await.unwrap();
+    let error = login.finish().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Secrets, "{error}");
+    assert!(error.to_string().contains("Locking Store"), "{error}");
+    session.settled().await;
+    let secrets = network.1.lock().unwrap().clone();
+    assert!(secrets.len() >= 3, "a code and two tokens were handed out");
+    for secret in &secrets {
+        assert!(!holds(folder.path(), secret), "a secret is in a file");
+    }
+    assert!(session.scopes().is_empty());
+}
+
+/// A disk that cannot be written is an error, and what lies there stays as it is.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_cannot_be_written_is_left_as_it_is() {
+    use std::{fs, os::unix::fs::PermissionsExt as _};
+
+    use exchange_client::{
+        Lane,
+        outbox::{NewRow, OutboxStore as _},
+    };
+    use exchange_client_sqlite::{SqliteOutbox, SqliteReplica};
+
+    let folder = tempfile::tempdir().unwrap();
+    let row = NewRow {
+        owner: "i-1".to_owned(),
+        lane: Lane::Stock,
+        head: "{}".to_owned(),
+        body: Bytes::from_static(b"the only copy"),
+    };
+    let number = {
+        let store = SqliteOutbox::open(folder.path()).unwrap();
+        let number = store.append(vec![row]).await.unwrap()[0];
+        store.settle().await.unwrap();
+        drop(SqliteReplica::open(folder.path()).unwrap());
+        number
+    };
+    let files = || {
+        let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        let mut files: Vec<_> = files.map(|path| (fs::read(&path).unwrap(), path)).collect();
+        files.sort();
+        files
+    };
+    let before = files();
+    // A file is no folder for anybody, an administrator neither.
+    let nowhere = folder.path().join("outbox.db");
+    assert_eq!(SqliteOutbox::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
+    assert_eq!(SqliteReplica::open(&nowhere).err().unwrap().kind(), ErrorKind::Storage);
+    assert!(files() == before, "a file was changed");
+    let allow = |file: u32, own: u32| {
+        let own = fs::Permissions::from_mode(own);
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        for (_, path) in files() {
+            fs::set_permissions(path, fs::Permissions::from_mode(file)).unwrap();
+        }
+        fs::set_permissions(folder.path(), own).unwrap();
+    };
+    allow(0o400, 0o500);
+    let probe = folder.path().join("probe");
+    if fs::write(&probe, "").is_ok() {
+        fs::remove_file(probe).unwrap();
+        eprintln!("nothing is read-only for an administrator: that part was left out");
+        return;
+    }
+    assert_eq!(SqliteOutbox::open(folder.path()).err().unwrap().kind(), ErrorKind::Storage);
+    assert_eq!(SqliteReplica::open(folder.path()).err().unwrap().kind(), ErrorKind::Storage);
+    assert!(files() == before, "a file was changed");
+    allow(0o600, 0o700);
+    let store = SqliteOutbox::open(folder.path()).unwrap();
+    assert_eq!(store.row(number).await.unwrap().unwrap().body, b"the only copy"[..]);
+}
+
+/// No library below the client sends anything again by itself: HTTP/2, of which that could not be said, is not built in.
+#[test]
+fn the_client_speaks_no_http_2() {
+    let lock = include_str!("../../../../../Cargo.lock").replace("\r\n", "\n");
+    let packages: Vec<_> =
+        lock.split("[[package]]\n").filter(|package| package.starts_with("name = \"reqwest\"\n")).collect();
+    assert_eq!(packages.len(), 1, "{packages:?}");
+    assert!(packages[0].contains("\n \"hyper\",\n") && !packages[0].contains("\n \"h2\",\n"), "{packages:?}");
+}

@@ -1,0 +1,121 @@
+//! Nothing secret in anything that a client shows.
+
+use std::fmt::{Debug, Display, Write as _};
+
+use exchange_api::{calls::StockRead, codes::Code, types::BlueprintDraft};
+
+use super::*;
+use crate::{exchange::Exchange, logged::Log, place::Place};
+
+const HANDLE: &str = "Nova_Drifter-7";
+const CONFIRMATION: &str = "https://web.test/confirm/c0nf1rm-s3cr3t";
+const FRONTEND: &str = "https://web.test/handoff/fr0nt3nd-s3cr3t";
+const HANDOFF: &str = "h4nd0ff-s3cr3t";
+const CURSOR: &str = "cur50r-s3cr3t";
+const BODY: &str = "b0dy-s3cr3t";
+const NONCE: &str = "n0nc3-s3cr3t";
+const PLANTED: [&str; 10] = [
+    "token-0",
+    "token-1",
+    HANDLE,
+    "c0nf1rm-s3cr3t",
+    "fr0nt3nd-s3cr3t",
+    HANDOFF,
+    CURSOR,
+    BODY,
+    NONCE,
+    // What every proof begins with.
+    "eyJ0eXAiOiJkcG9wK2p3dCI",
+];
+
+/// CLI-05: a whole session with everything that goes wrong: tokens, proofs, nonces, cursors, bodies, handles and
+/// the addresses that only the member may have are in no log, no `Debug`, no `Display`, no source of an error.
+#[tokio::test(start_paused = true)]
+async fn nothing_secret_is_shown() {
+    let Some(log) = Log::alone(module_path!(), "nothing_secret_is_shown") else { return };
+
+    let rig = Rig::new();
+    let mut shown = String::new();
+    rig.gateway.ask_for_nonce(NONCE);
+    rig.gateway.refuse_token("token-0");
+    rig.gateway.then(Reply::problem(Code::RelayBusy));
+    show(&mut shown, &rig.write("key-12345678", LONG).await);
+    for reply in [
+        Reply::json(
+            409,
+            format_args!(
+                r#"{{"status": 409, "code": "MASS_CHANGE_CONFIRMATION_REQUIRED", "title": "t", "detail": "d",
+                "correlationId": "c-1", "confirmationUrl": "{CONFIRMATION}"}}"#
+            ),
+        )
+        .header("Content-Language", "en"),
+        Reply::json(400, format_args!(r#"{{"code": "{BODY}", "error": "{BODY}"}}"#)),
+        Reply::new(502, "text/html", BODY),
+        Reply::new(200, "text/html", BODY),
+        Reply::redirect(&format!("https://far.test/{BODY}")),
+        Reply::refused(),
+        Reply::lost(),
+        Reply::stalled(),
+        Reply::challenge(&format!(r#"DPoP error="{BODY}""#), None),
+        Reply::challenge("DPoP error=invalid_dpop_proof", None).bare(),
+        Reply::problem(Code::ServiceUnavailable).retry_after("9999"),
+    ] {
+        rig.gateway.then(reply);
+        let key = format!("key-{:08}", rig.gateway.count());
+        match rig.write(&key, Patience::new(1, seconds(9), crate::pace::Asked::ByMember)).await {
+            Ok(effort) => show(&mut shown, &effort),
+            Err(error) => show_error(&mut shown, &error),
+        }
+    }
+    tokio::time::sleep(seconds(9999)).await;
+    show(&mut shown, &rig.check(LONG).await);
+    rig.gateway.then(Reply::new(200, "application/json", format!("{{\"items\": \"{BODY}\"}}")));
+    show(&mut shown, &rig.read(LONG).await);
+    show(&mut shown, &rig.api.stock_read(StockRead::new().cursor(CURSOR)).await.err());
+    let draft = BlueprintDraft::parse(include_bytes!(
+        "../../../../../schemas/fixtures/blueprint-draft/valid/minimal.json"
+    ));
+    rig.gateway.then(Reply::json(
+        200,
+        format_args!(r#"{{"handoffId": "{HANDOFF}", "kind": "BLUEPRINT", "frontendUrl": "{FRONTEND}"}}"#),
+    ));
+    let answer = rig.api.drafts_blueprints("key-of-draft", &draft.unwrap()).await.unwrap();
+    // It is there, and does not show.
+    assert_eq!(answer.frontend_url.expose(), FRONTEND);
+    show(&mut shown, &answer);
+    show(&mut shown, &answer.body);
+    show(&mut shown, &rig.carrier);
+    show(&mut shown, &rig.tokens.proofs);
+    show(&mut shown, &rig.api);
+    let place = Place::new("https://identity.test", rig.gateway.origin()).unwrap();
+    let identity = Identity::new("desk", "Desk", "1.0.0", "https://desk.example").unwrap();
+    let builder = Exchange::builder(place, identity).transport(rig.gateway.clone());
+    show(&mut shown, &builder);
+    show(&mut shown, &builder.build_signed_out().unwrap());
+
+    let logged = log.text();
+    assert!(logged.contains("exchange.call") && logged.contains("blueprints_write"), "{logged}");
+    for secret in PLANTED {
+        for (name, text) in [("log", &logged), ("output", &shown)] {
+            let line = text.lines().find(|line| line.contains(secret));
+            assert_eq!(line, None, "{secret} is in the {name}");
+        }
+    }
+}
+
+fn show(shown: &mut String, thing: &impl Debug) {
+    writeln!(shown, "{thing:?} {thing:#?}").unwrap();
+}
+
+fn show_error(shown: &mut String, error: &Error) {
+    show(shown, error);
+    show(shown, &error.problem());
+    let mut error: &dyn std::error::Error = error;
+    loop {
+        writeln!(shown, "{} {error:?}", error as &dyn Display).unwrap();
+        match error.source() {
+            Some(source) => error = source,
+            None => break,
+        }
+    }
+}

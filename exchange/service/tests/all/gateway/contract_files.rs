@@ -1,0 +1,92 @@
+//! The contract's files, for everybody.
+
+use std::path::PathBuf;
+
+use super::world::World;
+
+/// CON-03, CON-05: unchanged, without a token, with their tags; `304` for who has them.
+#[tokio::test]
+async fn files_are_served_byte_for_byte() {
+    let world = World::with(|config| config.limits.per_address = 1000).await;
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let mut files = vec![("openapi.json".to_owned(), folder.join("openapi.json"), "application/json")];
+    for entry in std::fs::read_dir(folder.join("exchange/v1")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        files.push((format!("schemas/{name}"), path, "application/schema+json"));
+    }
+    assert_eq!(files.len(), 34);
+    for (name, path, media_type) in files {
+        let get = || {
+            let mut asking = world.get(&format!("/exchange/v1/{name}"));
+            asking.authorization.clear();
+            asking.proofs = Some(Vec::new());
+            asking
+        };
+        let reply = world.send(get()).await;
+        assert_eq!((reply.status, &reply.bytes[..]), (200, &std::fs::read(&path).unwrap()[..]), "{name}");
+        assert_eq!(reply.header("content-type"), Some(media_type));
+        assert_eq!(reply.header("cache-control"), Some("public, max-age=3600"));
+        assert!(!reply.has("dpop-nonce") && !reply.has("ratelimit"));
+        let tag = reply.header("etag").unwrap().to_owned();
+        for known in [tag.clone(), format!("W/{tag}"), format!("\"other\", {tag}"), "*".to_owned()] {
+            let again = world.send(get().header("If-None-Match", &known)).await;
+            assert_eq!((again.status, again.header("etag")), (304, Some(tag.as_str())), "{known}");
+            assert_eq!(again.header("cache-control"), Some("public, max-age=3600"));
+        }
+        assert_eq!(world.send(get().header("If-None-Match", "\"other\"")).await.status, 200);
+    }
+}
+
+/// A44: an unknown name is not found, without a nonce; a bad token or proof is not looked at.
+#[tokio::test]
+async fn unknown_names() {
+    let world = World::new().await;
+    for name in ["nothing", "page.schema", "Page", "%70age"] {
+        let reply = world.send(world.get(&format!("/exchange/v1/schemas/{name}.schema.json"))).await;
+        assert_eq!((reply.status, reply.code()), (404, "NOT_FOUND"), "{name}");
+        assert_eq!(reply.header("cache-control"), Some("no-store"), "a name may come to be");
+    }
+    let known = world.get("/exchange/v1/schemas/page.schema.json").token("nobodys").proof("garbage");
+    assert_eq!(world.send(known).await.status, 200);
+    assert_eq!(world.traces().await.live, 0);
+}
+
+/// GW-03: the methods of a path, without a token; a path that is none has none.
+#[tokio::test]
+async fn options() {
+    let world = World::new().await;
+    for (path, status, allow) in [
+        ("/exchange/v1", 204, Some("GET, HEAD, OPTIONS")),
+        ("/exchange/v1/me/stock/changes", 204, Some("POST, OPTIONS")),
+        ("/exchange/v1/openapi.json", 204, Some("GET, HEAD, OPTIONS")),
+        ("/exchange/v1/nothing", 404, None),
+    ] {
+        let mut asking = world.get(path);
+        asking.method = "OPTIONS".to_owned();
+        asking.authorization.clear();
+        asking.proofs = Some(Vec::new());
+        let reply = world.send(asking).await;
+        assert_eq!((reply.status, reply.header("allow")), (status, allow), "{path}");
+        assert!(!reply.has("dpop-nonce"));
+    }
+}
+
+/// GW-03: HEAD is GET without its body, with its length.
+#[tokio::test]
+async fn head() {
+    let world = World::new().await;
+    for path in ["/exchange/v1/openapi.json", "/exchange/v1", "/exchange/v1/me/stock"] {
+        let get = world.send(world.get(path)).await;
+        let mut asking = world.get(path).draft(|draft| draft.claim("htm", "HEAD"));
+        asking.method = "HEAD".to_owned();
+        let head = world.send(asking).await;
+        assert_eq!((head.status, head.bytes.len()), (200, 0), "{path}");
+        assert_eq!(head.header("content-length"), Some(get.bytes.len().to_string().as_str()));
+        assert_eq!(head.header("content-type"), get.header("content-type"));
+    }
+    // DPP-08: and its proof is for HEAD.
+    let mut asking = world.get("/exchange/v1");
+    asking.method = "HEAD".to_owned();
+    assert_eq!(world.send(asking).await.challenge(), "invalid_dpop_proof");
+}

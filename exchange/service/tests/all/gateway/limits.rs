@@ -1,0 +1,315 @@
+//! Limits and quotas, request after request.
+
+use std::sync::Arc;
+
+use dpop_bound::KeyPair;
+use exchange_service::shared::rate::{Bucket, Policy};
+
+use super::stand_ins::Script;
+use super::world::{ADD, CLIENT, DOCUMENT, MEMBER, NOW, ORG_WRITE, Reply, Traces, World};
+use exchange_service::ids::{ClientId, MemberId};
+
+fn rate(reply: &Reply) -> (Option<&str>, Option<&str>) {
+    (reply.header("ratelimit-policy"), reply.header("ratelimit"))
+}
+
+/// LIM-18, GW-08: what is left is told on every answer after the limit, success or not.
+#[tokio::test]
+async fn the_limit_is_told() {
+    let world = World::new().await;
+    let first = world.send(world.get(DOCUMENT)).await;
+    assert_eq!(rate(&first), (Some("120;w=60"), Some("limit=120, remaining=119, reset=1")));
+    let second = world.send(world.get("/exchange/v1/me/blueprints?limit=0")).await;
+    assert_eq!((second.status, rate(&second).1), (400, Some("limit=120, remaining=118, reset=1")));
+    world.advance(1);
+    let third = world.send(world.get(DOCUMENT)).await;
+    assert_eq!(rate(&third).1, Some("limit=120, remaining=119, reset=1"));
+}
+
+/// LIM-18, ERR-33: the 121st request within a minute waits, and is told how long.
+#[tokio::test]
+async fn a_member_has_a_limit() {
+    let world = World::with(|config| config.limits.per_address = 10_000).await;
+    for at in 0..120 {
+        assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "{at}");
+    }
+    let reply = world.send(world.get(DOCUMENT)).await;
+    assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (429, "RATE_LIMITED", Some("1")));
+    assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), true));
+    // Another member of the same client is another limit.
+    world.token("anothers", |claims| claims.member = "other".into());
+    assert_eq!(world.send(world.get(DOCUMENT).token("anothers")).await.status, 200);
+    world.advance(1);
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+}
+
+/// GW-06, LIM-18: the registry's own limit, at most 1200.
+#[tokio::test]
+async fn a_client_has_its_own_limit() {
+    for (own, told) in [("7", "7;w=60"), ("1200", "1200;w=60"), ("5000", "1200;w=60")] {
+        let world = World::new().await;
+        world.sql(&format!("UPDATE client SET requests_per_minute = {own}")).await;
+        let reply = world.send(world.get(DOCUMENT)).await;
+        assert_eq!(rate(&reply).0, Some(told));
+    }
+}
+
+/// LIM-18: and all members of a client together have one.
+#[tokio::test]
+async fn a_client_has_a_limit_over_all() {
+    let world = World::new().await;
+    world.exhaust(Bucket::Client(ClientId::from(CLIENT)), Policy::per_minute(1200)).await;
+    world.token("anothers", |claims| claims.member = "other".into());
+    let reply = world.send(world.get(DOCUMENT).token("anothers")).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("RATE_LIMITED", Some("1")));
+}
+
+/// LIM-04: 120 requests a minute of one address, over all members; neither limit headers nor a nonce.
+#[tokio::test]
+async fn an_address_has_a_limit() {
+    let world = World::new().await;
+    for at in 0..120 {
+        let target = if at % 2 == 0 { "/exchange/v1/openapi.json" } else { "/exchange/v1/nothing" };
+        assert_ne!(world.send(world.get(target)).await.status, 429, "{at}");
+    }
+    for target in [DOCUMENT, "/exchange/v1/openapi.json"] {
+        let reply = world.send(world.get(target)).await;
+        assert_eq!((reply.status, reply.header("retry-after")), (429, Some("1")), "{target}");
+        assert_eq!((rate(&reply), reply.has("dpop-nonce")), ((None, None), false));
+    }
+    assert_eq!(world.send(world.get(DOCUMENT).from("192.0.2.2")).await.status, 200);
+    // A network of IPv6 is one source.
+    for at in 0..121 {
+        let reply =
+            world.send(world.get("/exchange/v1/openapi.json").from(&format!("2001:db8::{at:x}"))).await;
+        assert_eq!(reply.status, if at < 120 { 200 } else { 429 }, "{at}");
+    }
+}
+
+/// LIM-04, DPP-11: of all addresses that have proven nothing lately so many a second are looked at; those that have
+/// go on, until they forge something.
+#[tokio::test]
+async fn newcomers_wait_for_each_other() {
+    let world = World::with(|config| config.limits.newcomers_per_second = 2).await;
+    let from = |address: &str| world.get(DOCUMENT).from(address);
+    let foreign = Arc::new(KeyPair::generate().unwrap());
+    let forged = |address: &str| from(address).draft(|draft| draft.signed_by(Arc::clone(&foreign)));
+    assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
+    assert_eq!(world.send(forged("192.0.2.9")).await.code(), "DPOP_INVALID");
+    // No place is left for who is new, whatever it brings; nothing was read, so nothing tells a nonce.
+    for asking in [from("192.0.2.2"), forged("192.0.2.9")] {
+        let reply = world.send(asking).await;
+        assert_eq!((reply.status, reply.code()), (503, "SERVICE_UNAVAILABLE"));
+        assert_eq!((reply.header("retry-after"), reply.has("dpop-nonce")), (Some("1"), false));
+        assert_eq!(reply.challenge(), "-");
+    }
+    // Without token and proof there is nothing to look at.
+    let mut anonymous = from("192.0.2.3");
+    (anonymous.authorization, anonymous.proofs) = (Vec::new(), Some(Vec::new()));
+    assert_eq!(world.send(anonymous).await.code(), "UNAUTHENTICATED");
+    // Who has proven something goes on.
+    for _ in 0..5 {
+        assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
+    }
+    assert_eq!(world.send(forged("192.0.2.1")).await.code(), "DPOP_INVALID");
+    assert_eq!(world.send(from("192.0.2.1")).await.code(), "SERVICE_UNAVAILABLE");
+    world.advance(1);
+    assert_eq!(world.send(from("192.0.2.1")).await.status, 200);
+    world.advance(600);
+    assert_eq!(world.send(from("192.0.2.4")).await.status, 200);
+    assert_eq!(world.send(from("192.0.2.5")).await.status, 200);
+    assert_eq!(world.send(from("192.0.2.1")).await.code(), "SERVICE_UNAVAILABLE");
+}
+
+/// LIM-05: ten account checks an hour, which count for nothing else but the minute.
+#[tokio::test]
+async fn account_checks() {
+    let world = World::new().await;
+    let check = || world.post("/exchange/v1/me/account-check", r#"{"handle":"Some_One"}"#);
+    for at in 0..10 {
+        assert_eq!(world.send(check()).await.status, 200, "{at}");
+    }
+    let reply = world.send(check()).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("RATE_LIMITED", Some("360")));
+    assert_eq!(rate(&reply), (None, None));
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    assert_eq!(world.traces().await.writes, 0);
+    world.advance(360);
+    assert_eq!(world.send(check()).await.status, 200);
+}
+
+/// GW-07, LIM-19: writes count 1 each, refused and repeated ones too; what is no write counts nothing.
+#[tokio::test]
+async fn what_counts_as_a_write() {
+    let world = World::new().await;
+    let mut counted = 0;
+    let mut invalid = world.write("key-0001");
+    invalid.body = b"{}".to_vec();
+    let draft = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../schemas/fixtures/blueprint-draft/valid/minimal.json"
+    ))
+    .unwrap();
+    for (name, asking, writes) in [
+        ("a write", world.write("key-0002"), 1),
+        ("its replay", world.write("key-0002"), 1),
+        ("without a key", world.write("key-0003").without("Idempotency-Key"), 1),
+        ("an invalid one", invalid, 1),
+        (
+            "a dry run",
+            world
+                .post(super::world::WRITE, &ADD.replacen('{', r#"{"dryRun":true,"#, 1))
+                .header("Idempotency-Key", "key-0004"),
+            1,
+        ),
+        (
+            "a draft",
+            world.post("/exchange/v1/me/drafts/blueprints", &draft).header("Idempotency-Key", "key-0005"),
+            1,
+        ),
+        ("a label", world.post("/exchange/v1/me/installation", r#"{"label":"Desk"}"#), 0),
+        ("an account check", world.post("/exchange/v1/me/account-check", r#"{"handle":"Some_One"}"#), 0),
+        (
+            "a resolution",
+            world.post("/exchange/v1/catalog/resolve", r#"{"kind":"ITEM","refs":[{"bt":"1"}]}"#),
+            0,
+        ),
+        ("a read", world.get(DOCUMENT), 0),
+    ] {
+        let reply = world.send(asking).await;
+        counted += writes;
+        assert_eq!(world.traces().await.writes, counted, "{name}: {} {}", reply.status, reply.body);
+    }
+}
+
+/// ERR-34, A4: until midnight, UTC; the registry's own number, at most 5000.
+#[tokio::test]
+async fn the_day_has_a_quota() {
+    let world = World::new().await;
+    world.sql("UPDATE client SET writes_per_day = 2").await;
+    for at in 0..2 {
+        assert_eq!(world.send(world.write(&format!("key-000{at}"))).await.status, 200);
+    }
+    let reply = world.send(world.write("key-0002")).await;
+    let left = NOW.next_midnight().since(NOW).as_secs().to_string();
+    assert_eq!((reply.code(), reply.header("retry-after")), ("QUOTA_EXCEEDED", Some(left.as_str())));
+    assert!(reply.has("ratelimit") && reply.has("dpop-nonce"));
+    assert_eq!(world.traces().await.writes, 2);
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200, "reads go on");
+    world.advance(left.parse().unwrap());
+    assert_eq!(world.send(world.write("key-0002")).await.status, 200);
+    let world = World::new().await;
+    world.sql("UPDATE client SET writes_per_day = 9000").await;
+    let day = NOW.day();
+    world.sql(&format!("INSERT INTO write_quota VALUES ('{CLIENT}', '{MEMBER}', {day}, 5000)")).await;
+    assert_eq!(world.send(world.write("key-0001")).await.code(), "QUOTA_EXCEEDED");
+}
+
+/// A9: what cannot be counted waits half a minute.
+#[tokio::test]
+async fn writes_that_cannot_be_counted() {
+    let world = World::new().await;
+    world.quota.off();
+    let reply = world.send(world.write("key-0001")).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("30")));
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+    let ops = org_ops(1, false);
+    let reply = world.send(world.post(ORG_WRITE, &ops).header("Idempotency-Key", "key-0001")).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("SERVICE_UNAVAILABLE", Some("30")));
+    assert_eq!(world.traces().await.claims, 0, "the key is free");
+}
+
+fn org_ops(ops: usize, dry_run: bool) -> String {
+    let op = r#"{"op":"note","unit":"u-1","entry":"e-1","version":1}"#;
+    format!(r#"{{"dryRun":{dry_run},"ops":[{}]}}"#, vec![op; ops].join(","))
+}
+
+/// OST-18, GW-07, A3: org stock counts its ops once they are known, a dry run once, all or none; a replay like
+/// any request; what is refused before it is read, nothing.
+#[tokio::test]
+async fn org_stock_counts_its_ops() {
+    let world = World::new().await;
+    world.sql("UPDATE client SET writes_per_day = 10").await;
+    let send = async |key: &str, body: &str| {
+        let reply = world.send(world.post(ORG_WRITE, body).header("Idempotency-Key", key)).await;
+        (reply.code().to_owned(), reply.has("idempotency-replayed"), world.traces().await.writes)
+    };
+    let counts = |code: &str, replayed, writes| (code.to_owned(), replayed, writes);
+    assert_eq!(send("key-0001", r#"{"ops":[]}"#).await, counts("SCHEMA_INVALID", false, 0));
+    assert_eq!(send("key-0002", "{").await, counts("SCHEMA_INVALID", false, 0));
+    assert_eq!(send("key-0003", &org_ops(7, true)).await, counts("", false, 1));
+    assert_eq!(send("key-0004", &org_ops(4, false)).await, counts("", false, 5));
+    assert_eq!(send("key-0004", &org_ops(4, false)).await, counts("", true, 9));
+    assert_eq!(send("key-0005", &org_ops(2, false)).await, counts("QUOTA_EXCEEDED", false, 9));
+    assert_eq!(send("key-0004", &org_ops(4, false)).await, counts("QUOTA_EXCEEDED", false, 9));
+    assert_eq!(send("key-0005", &org_ops(1, false)).await, counts("", false, 10));
+}
+
+/// LIM-02, ERR-36: of sets above 100 ops four run at once; the fifth costs nothing and may come again.
+#[tokio::test]
+async fn large_sets_have_four_places() {
+    let world = World::new().await;
+    let ops = |count: usize, key: &str| {
+        let ops = vec![r#"{"op":"add","ref":{"bt":"b"}}"#; count].join(",");
+        world.post(super::world::WRITE, &format!(r#"{{"ops":[{ops}]}}"#)).header("Idempotency-Key", key)
+    };
+    world.script(Script::Hangs);
+    let mut under_way = Vec::new();
+    for at in 0..4 {
+        let mut sent = Box::pin(world.send(ops(101, &format!("key-large-{at}"))));
+        tokio::select! {
+            reply = &mut sent => panic!("it is answered: {}", reply.body),
+            () = world.backend.reached.notified() => under_way.push(sent),
+        }
+    }
+    world.script(Script::Fixture);
+    let before = world.traces().await;
+    let reply = world.send(ops(101, "key-0001")).await;
+    assert_eq!((reply.status, reply.code(), reply.header("retry-after")), (503, "RELAY_BUSY", Some("10")));
+    assert!(reply.has("dpop-nonce") && reply.has("ratelimit"));
+    let after = world.traces().await;
+    let counted = |traces: Traces| (traces.writes, traces.claims, traces.relayed);
+    assert_eq!(counted(after), counted(before), "as if it had not been sent");
+    drop(under_way.pop());
+    assert_eq!(world.send(ops(101, "key-0001")).await.status, 200, "under the same key");
+    drop(under_way);
+    let world = World::with(|config| config.limits.large_sets = 0).await;
+    assert_eq!(world.send(world.write("key-0001")).await.status, 200, "small sets have room");
+}
+
+/// GW-07: the backend's own refusal for want of room costs nothing either.
+#[tokio::test]
+async fn a_budget_that_is_used_up_costs_nothing() {
+    let world = World::new().await;
+    let problem = exchange_api::types::Problem::new(
+        exchange_api::codes::Code::ExchangeBudgetExhausted,
+        exchange_api::types::CorrelationId::new("c-1").unwrap(),
+        "/x",
+    );
+    let mut answer = super::stand_ins::fixture("blueprints_write");
+    answer.status = http::StatusCode::SERVICE_UNAVAILABLE;
+    answer.headers.insert("content-type", "application/problem+json".parse().unwrap());
+    answer.headers.insert("x-correlation-id", "c-1".parse().unwrap());
+    answer.headers.insert("retry-after", "9".parse().unwrap());
+    answer.body = exchange_api::Contract::to_json(&problem).unwrap().to_string().into();
+    world.script(Script::Answers(answer));
+    let reply = world.send(world.write("key-0001")).await;
+    assert_eq!(reply.code(), "EXCHANGE_BUDGET_EXHAUSTED");
+    let traces = world.traces().await;
+    assert_eq!((traces.writes, traces.claims), (0, 0));
+    // GW-07: and so does the gateway's.
+    world.script(Script::Fixture);
+    world.sql("UPDATE kept_bytes SET bytes = 67108864 WHERE client = ''").await;
+    let reply = world.send(world.write("key-0002")).await;
+    assert_eq!((reply.code(), reply.header("retry-after")), ("EXCHANGE_BUDGET_EXHAUSTED", Some("3600")));
+    assert_eq!(world.traces().await.writes, 0);
+}
+
+/// LIM-18: nobody is asked about the member of somebody else's bucket.
+#[tokio::test]
+async fn the_member_of_a_bucket() {
+    let world = World::new().await;
+    let bucket = Bucket::Member(ClientId::from("another"), MemberId::from(MEMBER));
+    world.exhaust(bucket, Policy::per_minute(120)).await;
+    assert_eq!(world.send(world.get(DOCUMENT)).await.status, 200);
+}
